@@ -42,7 +42,7 @@ def test_records_of_a_model_stay_where_the_text_has_them(text, names, found):
     local = Extraction("c", "local", ((0, len(text)),), (), ())
     records = Records(tuple(Description(name, kind="PERSON", text="x") for name in names), (
         Description(names[0], names[1], keywords=("k",), text="x"),))
-    entry = ground(chunk, local, records, "model").extraction
+    entry = ground(chunk, local, records, "model")
     assert [m.name for m in entry.mentions] == found
     assert all(text[m.start:m.end] == m.name for m in entry.mentions)
     assert [(a.source, a.target) for a in entry.assertions] == [

@@ -1,8 +1,7 @@
 """A model's records to the log entry of a passage, as far as the passage bears them out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,25 +13,12 @@ from qafd.records import GUESS, Assertion, Chunk, Description, Extraction, Menti
 ABOVE = ("title", "heading")
 OWN = {*ABOVE, "term", "propn"}  # kinds with a meaning in the log
 WORDS_OF_A_LABEL = 4
-LONG_ENOUGH = 5  # letters of a name that may differ from the passage's by one
 MOST_LETTERS = 100
 TYPES_OF_MODELS = {"ORG": "ORGANIZATION", "GPE": "PLACE", "LOC": "PLACE", "FAC": "PLACE",
                    "WORK_OF_ART": "WORK", "LAW": "WORK"}
 """Types of the tagger to those of `ENTITY_TYPES` that mean the same."""
 
 Place = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Grounded:
-    """The log entry, and the names that the passage spells otherwise, each with its spelling."""
-
-    extraction: Extraction
-    near: tuple[tuple[str, str], ...] = ()
-
-    def __bool__(self) -> bool:
-        """Return True if any entity of the model occurs in the passage."""
-        return any(said.source for said in self.extraction.descriptions)
 
 
 class _Ground:
@@ -46,8 +32,6 @@ class _Ground:
             kind, guess = mention.kind.rstrip(GUESS), GUESS * mention.kind.endswith(GUESS)
             self.mentions.append(replace(mention, kind=TYPES_OF_MODELS.get(kind, kind) + guess))
         self._keys: dict[str, str] = {}
-        self.near: dict[str, str] = {}
-        """Keys as the model spells them to those of the passage."""
 
     def find(self, name: str, kind: str) -> str:
         """Return the key under which the passage has a name, and add its mentions; "" if it has none."""
@@ -70,23 +54,10 @@ class _Ground:
             key = next((mention.key for mention in self.mentions
                         if (mention.start, mention.end) == places[0] and mention.kind != "term"), said)
         elif not any(mention.key == said for mention in self.mentions):
-            places = [*find_places(said, self._words, near=True)]
-            key = canonical(self._chunk.text[slice(*places[0])]) if places else self._part(said, kind)
-            if key and key != said:
-                self.near[said] = key
+            key = ""
         for place in places:
             self._mention(key, place, kind)
         return key
-
-    def _part(self, said: str, kind: str) -> str:
-        """Return the key of a shorter name of the same type that begins or ends this one; "" without one."""
-        words = said.split()
-        parts = []
-        for mention in self.mentions:
-            own, guess = mention.key.split(), mention.kind.rstrip(GUESS)
-            if kind != "OTHER" and guess in (kind, "PROPN") and own in (words[:len(own)], words[-len(own):]):
-                parts.append(mention.key)
-        return max(parts, key=len, default="")
 
     def _mention(self, key: str, place: Place, kind: str) -> None:
         """Note a name at a place; a mention of the rules there that is the same gets the model's type."""
@@ -106,15 +77,13 @@ class _Ground:
 
 
 def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
-           types: Sequence[str] = ENTITY_TYPES) -> Grounded:
+           types: Sequence[str] = ENTITY_TYPES) -> Extraction:
     """The log entry of a chunk: its local reading, and what a model's records add to it.
 
     A name of the model must occur in the chunk, word by word up to case, punctuation, possessive
     and a plural s (letter by letter without spaces, see `qafd.reading.text.scripts`), or be its
-    title or heading. Where it does not, one letter may differ, or a name of the same type in the
-    passage may begin or end it: then the passage's spelling is taken, and the description keeps the
-    model's. Both ends of a relation must be such names. Equal records become one, their different
-    descriptions stay.
+    title or heading. Both ends of a relation must be such names. Equal records become one, their
+    different descriptions stay.
     """
     found = _Ground(chunk, local)
     allowed = {kind.upper() for kind in types} - {kind.upper() for kind in OWN}
@@ -123,9 +92,7 @@ def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
         kind = entity.kind.upper() if entity.kind.upper() in allowed else "OTHER"
         key = found.find(entity.source, kind)
         if key:
-            near = canonical(entity.source) in found.near
-            text = f"{entity.source}: {entity.text}" if near else entity.text
-            said[Description(key, kind=kind, text=text)] = None
+            said[Description(key, kind=kind, text=entity.text)] = None
     assertions: dict[frozenset[str], Assertion] = {}
     for relation in records.relations:
         source, target = found.find(relation.source, "OTHER"), found.find(relation.target, "OTHER")
@@ -142,57 +109,28 @@ def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
     rest = [assertion for assertion in local.assertions
             if frozenset((assertion.source, assertion.target)) not in assertions]
     mentions = sorted(found.mentions, key=lambda m: (m.sentence, m.start, m.end, m.kind, m.key))
-    extraction = Extraction(chunk.id, extractor, local.sentences, tuple(mentions),
-                            (*assertions.values(), *rest), tuple(said))
-    return Grounded(extraction, tuple(found.near.items()))
+    return Extraction(chunk.id, extractor, local.sentences, tuple(mentions),
+                      (*assertions.values(), *rest), tuple(said))
 
 
 def _overlap(one: Place, other: Place) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def find_places(key: str, text: Sequence[tuple[str, int, int]], near: bool = False
-                ) -> Iterator[Place]:
-    """Find the places of the words of a key in a text, from the left, without overlap.
-
-    Parameters
-    ----------
-    text : sequence of (word, start, end)
-    near : bool
-        One letter of all may be another, missing or too many.
-    """
+def find_places(key: str, text: Sequence[tuple[str, int, int]]) -> Iterator[Place]:
+    """Find the places of the words of a key in a text, (word, start, end), from the left, without overlap."""
     wanted = [_stem(word) for word, _, _ in words_of(key)]
     if not any(character.isalnum() for character in key) or not 2 <= len(key) <= MOST_LETTERS:
-        return
-    if near and len(key) < LONG_ENOUGH:
         return
     at = 0
     while wanted and at + len(wanted) <= len(text):
         some = text[at:at + len(wanted)]
         words = [word for word, _, _ in some]
-        if near and _differ_by_one(" ".join(words), " ".join(wanted)):
-            yield some[0][1], some[-1][2]
-            at += len(wanted)
-        elif not near and same(words, wanted):
+        if same(words, wanted):
             yield some[0][1] + len(words[0]) - len(wanted[0]), some[-1][2]
             at += len(wanted)
         else:
             at += 1
-
-
-def _differ_by_one(one: str, other: str) -> bool:
-    """Return True if one letter differs, is missing or is extra; digits must be the same."""
-    if abs(len(one) - len(other)) > 1:
-        return False
-    begin = 0
-    for a, b in zip_longest(one, other):
-        if a != b:
-            break
-        begin += 1
-    rest, left = one[begin:], other[begin:]
-    if (rest[:1] + left[:1]).isalpha():
-        return rest[1:] in (left, left[1:]) or rest == left[1:]
-    return False
 
 
 def _stem(word: str) -> str:

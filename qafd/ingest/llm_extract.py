@@ -13,7 +13,7 @@ import numpy as np
 
 from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, SpendingCapError
 from qafd.ingest.engine import Batch, Engine, Readings
-from qafd.ingest.grounding import Grounded, ground
+from qafd.ingest.grounding import ground
 from qafd.models import LLM, Message, Reply
 from qafd.models.cost import Metered
 from qafd.models.estimate import RunPlan, plan_run
@@ -33,19 +33,10 @@ PATIENCE = 8  # calls in a row that may fail before the others are not made
 
 
 class ReadingDoubt(StrEnum):
-    """Why a passage is not read as it should be; `NEAR` is followed by the names."""
+    """Why a passage is not read as it should be."""
 
     UNGROUNDED = "ungrounded"
     CUT = "cut"
-    NEAR = "near"
-
-
-def word_near(near: Sequence[tuple[str, str]]) -> str:
-    """The doubt of names that the passage spells otherwise, "" without any."""
-    if not near:
-        return ""
-    pairs = "; ".join(f"{model} = {own}" for model, own in near)
-    return f"{ReadingDoubt.NEAR}: {pairs}"
 
 
 @dataclass(frozen=True)
@@ -116,15 +107,14 @@ class ModelExtractor:
         heard = self._ask(pairs)
         for place, (pair, records) in enumerate(zip(pairs, heard.records, strict=True)):
             found, cut = self._ground(pair, records), place >= heard.cut
-            if len(pairs) > 1 and (cut or not found):
+            if len(pairs) > 1 and (cut or not _names_any(found)):
                 alone = self._ask([pair], retry=False)
                 found, cut = self._ground(pair, alone.records[0] + records), alone.cut == 0
-            if not found:
+            if _names_any(found):
+                yield ModelReading(found, ReadingDoubt.CUT if cut else "")
+            else:
                 local = replace(pair[1], extractor=self.name)
                 yield ModelReading(local, ReadingDoubt.UNGROUNDED)
-            else:
-                doubt = ReadingDoubt.CUT if cut else word_near(found.near)
-                yield ModelReading(found.extraction, doubt)
 
     def _ask(self, pairs: Sequence[Pair], retry: bool = True) -> _Heard:
         """Ask the model about some passages, and again for names that it missed."""
@@ -146,13 +136,13 @@ class ModelExtractor:
         except MalformedReplyError:
             return None
 
-    def _ground(self, pair: Pair, records: Records) -> Grounded:
+    def _ground(self, pair: Pair, records: Records) -> Extraction:
         return ground(*pair, records, self.name, self._types)
 
     def _grounds(self, pairs: Sequence[Pair], reply: Reply | None) -> bool:
         """Return True if a reply names anything that is in its passage."""
         records = _heard(reply, len(pairs)).records
-        return any(self._ground(pair, said) for pair, said in zip(pairs, records, strict=True))
+        return any(_names_any(self._ground(pair, said)) for pair, said in zip(pairs, records, strict=True))
 
     def _model_for(self, pairs: Sequence[Pair]) -> LLM:
         """The model; a metered one keeps the whole replies that name what is in the passages."""
@@ -172,6 +162,11 @@ class ModelExtractor:
         asked = ([chunk for chunk in group if _has_letters(chunk)] for group in groups)
         return plan_run(self._llm, ((self._messages(group), len(group)) for group in asked if group),
                         self._limit, in_flight=in_flight)
+
+
+def _names_any(extraction: Extraction) -> bool:
+    """Return True if any entity of the model occurs in the passage."""
+    return any(said.source for said in extraction.descriptions)
 
 
 def _heard(reply: Reply | None, count: int) -> _Heard:

@@ -1,14 +1,14 @@
 """multilingual-e5-small: its weights, pieces of words and vectors, from a package of data."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from qafd.models.embedder import LocalEmbedder, checked_file, unit
 from qafd.records import Nodes, Vectors
@@ -19,10 +19,9 @@ EXTRA = "qafd[languages]"
 
 SIZE = 384
 SPACE = "\u2581"  # before the first piece of a word
-REMEMBERED = 1 << 14  # words whose pieces are remembered
 SAMPLED = 64  # words of the vocabulary that tell the common direction
 BEGIN, END, UNKNOWN = 0, 2, 3  # ids of <s>, </s> and <unk>
-PENALTY = 10  # of an unknown letter, below the rarest piece
+UNUSED = -99.0  # log probability of a place of the vocabulary without a piece
 
 _HEAD = np.dtype([("magic", "S4"), ("version", "<i4"), ("size", "<i4"), ("layers", "<i4"),
                   ("heads", "<i4"), ("wide", "<i4"), ("words", "<i4"), ("places", "<i4"),
@@ -121,44 +120,15 @@ class ModelFile:
         return found, products
 
 
-class Pieces:
-    """The pieces of a word that are likeliest together, as SentencePiece cuts it.
-
-    Parameters
-    ----------
-    ids : mapping of str to int
-        The piece numbers.
-    scores : ndarray, shape (p,)
-        Log probabilities by number.
-    """
-
-    def __init__(self, ids: Mapping[str, int], scores: Vectors) -> None:
-        self._ids, self._scores = ids, scores.astype(np.float64).tolist()
-        self._longest = max(map(len, ids))
-        self._unknown = min(self._scores) - PENALTY
-
-    def cut(self, word: str) -> list[int]:
-        """Return the numbers of the pieces; letters in no piece that follow each other are one."""
-        best = [0.0] + [-np.inf] * len(word)
-        last: list[tuple[int, int]] = [(0, UNKNOWN)] * (len(word) + 1)  # where it begins, and its number
-        for start in range(len(word)):
-            for end in range(start + 1, min(len(word), start + self._longest) + 1):
-                number = self._ids.get(word[start:end])
-                if number is None and end > start + 1:
-                    continue
-                score = best[start] + (self._unknown if number is None else self._scores[number])
-                if score > best[end]:
-                    best[end] = score
-                    last[end] = start, UNKNOWN if number is None else number
-        found = []
-        at = len(word)
-        while at:
-            at, number = last[at]
-            found.append(number)
-        pieces = []
-        for number, same in groupby(reversed(found)):
-            pieces += [UNKNOWN] if number == UNKNOWN else list(same)
-        return pieces
+def build_tokenizer(file: ModelFile) -> Tokenizer:
+    """Return the tokenizer that cuts words into the pieces of a model, as SentencePiece does."""
+    vocabulary = [("", UNUSED)] * len(file.scores)
+    for piece, number in file.pieces.items():
+        vocabulary[number] = piece, float(file.scores[number])
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")])
+    return tokenizer
 
 
 class MultilingualEmbedder(LocalEmbedder):
@@ -175,7 +145,7 @@ class MultilingualEmbedder(LocalEmbedder):
 
     def _load(self) -> tuple[int, int]:
         self._model = ModelFile(checked_file(*MODEL_FILE, wanted=EXTRA))
-        self._pieces = lru_cache(REMEMBERED)(Pieces(self._model.pieces, self._model.scores).cut)
+        self._tokenizer = build_tokenizer(self._model)
         return BEGIN, END
 
     @cached_property
@@ -190,11 +160,8 @@ class MultilingualEmbedder(LocalEmbedder):
         return unit(super()._means(texts)) - self._common
 
     def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        found: list[Sequence[int]] = []
-        for text in texts:
-            plain = unicodedata.normalize("NFC", text).translate(self._model.spelling)
-            found.append([piece for word in plain.split() for piece in self._pieces(SPACE + word)])
-        return found
+        return super()._cut([unicodedata.normalize("NFC", text).translate(self._model.spelling)
+                             for text in texts])
 
     def _graph(self, apart: bool) -> bytes:
         from qafd.models.integers import encoder_of

@@ -43,15 +43,12 @@ _DOUBTS = {
     "ungrounded": "two replies of the model named nothing in the passage, so it was read on "
                   "this machine",
     "cut": "the model's reply reached its limit and is incomplete",
-    "near": "the model spells names differently from the passage ({names})",
 }
 
 
 def say_reading(doubt: str) -> str:
-    """Word the problem with the reading of a passage; notes of old versions are sentences."""
-    kind, _, names = doubt.partition(": ")
-    template = _DOUBTS.get(kind)
-    return doubt if template is None else template.format(names=names)
+    """Word the problem with the reading of a passage."""
+    return _DOUBTS[doubt]
 
 
 def say_readings(doubts: Sequence[str]) -> str:
