@@ -803,10 +803,14 @@ function write(n, at) {
 
 const key = (event) => event.target.closest(".node")?.node.id;
 
+// How many times larger than drawn a picture is shown: a projector's page enlarges it.
+const enlarged = (c) => c.svg.getBoundingClientRect().width / c.w;
+
 // The target of a finger: browsers move a touch to a neighbor that seems easier to hit, so the
 // nearest disc or name is found from its own place.
 function touched(c, { clientX, clientY }) {
-  const frame = c.svg.getBoundingClientRect(), x = clientX - frame.left, y = clientY - frame.top;
+  const frame = c.svg.getBoundingClientRect(), k = enlarged(c);
+  const x = (clientX - frame.left) / k, y = (clientY - frame.top) / k;
   const far = (r) => Math.hypot(Math.max(r.x0 - x, 0, x - r.x1), Math.max(r.y0 - y, 0, y - r.y1));
   let best, least = 12;
   for (const n of c.order) {
@@ -903,15 +907,15 @@ function tip(p, id, at, event, e) {
     }
     if (n.state !== "ghost" && n.reason) html("div", "reason", p.tip, n.reason);
   }
-  const frame = p.root.getBoundingClientRect(), here = at.svg.getBoundingClientRect();
-  const left = here.left - frame.left, top = here.top - frame.top;
-  const x = e ? event.clientX - frame.left : left + n.px, y = e ? event.clientY - frame.top : top + n.py;
+  const frame = p.root.getBoundingClientRect(), here = at.svg.getBoundingClientRect(), k = enlarged(at);
+  const left = (here.left - frame.left) / k, top = (here.top - frame.top) / k;
+  const x = e ? (event.clientX - frame.left) / k : left + n.px, y = e ? (event.clientY - frame.top) / k : top + n.py;
   const [a, b] = e ? [12, 12] : [n.half[0] + 14, n.half[1] + 22], w = p.tip.offsetWidth, h = p.tip.offsetHeight;
   // Next to the node, where it covers the fewest highlighted nodes.
   const friends = e ? [e.u, e.v] : [n, ...(at.near.get(id) ?? []).map(([other]) => other)];
   let least = Infinity;
   for (const [tx, ty] of [[x + a, y - h / 3], [x - a - w, y - h / 3], [x - w / 2, y + b], [x - w / 2, y - b - h]]) {
-    const x0 = clamp(tx, 4, frame.width - w - 4), y0 = clamp(ty, 4, frame.height - h - 4);
+    const x0 = clamp(tx, 4, frame.width / k - w - 4), y0 = clamp(ty, 4, frame.height / k - h - 4);
     const over = { x0: x0 - left, x1: x0 - left + w, y0: y0 - top, y1: y0 - top + h };
     const cost = friends.reduce((sum, f) => sum + meets(over, extent(f)) * (f === n ? 9 : 1), 0);
     if (cost >= least) continue;
@@ -1072,7 +1076,7 @@ function pointers(p, c) {
   s.addEventListener("pointermove", (event) => {
     const last = down.get(event.pointerId);
     if (!last) return;
-    const dx = event.clientX - last[0], dy = event.clientY - last[1];
+    const k = enlarged(c), dx = (event.clientX - last[0]) / k, dy = (event.clientY - last[1]) / k;
     if (!moved && Math.hypot(dx, dy) < 5) return;
     clearTimeout(rest);
     if (!moved) { moved = true; hover(p, null); s.setPointerCapture(event.pointerId); }
@@ -1197,15 +1201,15 @@ const INK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray
 function compose(p) {
   p.root.classList.add("moving");
   hover(p, null);
-  const edge = 12, frame = p.root.getBoundingClientRect();
+  const edge = 12, frame = p.root.getBoundingClientRect(), k = frame.width / p.root.offsetWidth;
   const top = p.data.question ? 40 : edge;
-  const w = Math.ceil(frame.width) + 2 * edge, h = Math.ceil(frame.height) + edge + top;
+  const w = p.root.offsetWidth + 2 * edge, h = p.root.offsetHeight + edge + top;
   const out = svg("svg", null, { xmlns: NS, width: w, height: h, viewBox: `0 0 ${w} ${h}` });
   say(svg("title", out), p.data.panels.map((panel) => panel.alt).join(" "));
   svg("rect", out, { width: w, height: h, fill: getComputedStyle(p.root).caretColor });
   const place = (el) => {
     const r = el.getBoundingClientRect();
-    return { x: r.left - frame.left + edge, y: r.top - frame.top + top, width: r.width, height: r.height };
+    return { x: (r.left - frame.left) / k + edge, y: (r.top - frame.top) / k + top, width: r.width / k, height: r.height / k };
   };
   const { color, fontFamily } = getComputedStyle(p.root);
   say(svg("text", out, { x: edge, y: 26, fill: color, "font-family": fontFamily, "font-size": 16, "font-weight": 600 }),

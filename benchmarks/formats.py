@@ -1,4 +1,4 @@
-"""CPU time per passage of `qafd index` on one table in each format.
+"""CPU time per passage and memory of `qafd index` on one table in each format.
 
     python benchmarks/formats.py [ROWS]
 
@@ -128,20 +128,22 @@ MAKERS: dict[str, Callable[[Rows], bytes]] = {
 }
 
 
-def measure(file: Path) -> tuple[float, int]:
-    """Return the least CPU seconds of some runs of the command, and the passages."""
-    times = []
+def measure(file: Path) -> tuple[float, float, int]:
+    """Return the least CPU seconds of some runs of the command, the megabytes of its largest process,
+    and the passages."""
+    times, sizes = [], []
     passages = 0
     for number in range(ROUNDS):
         command = [sys.executable, "-m", "qafd", "index", str(file), "--json", "--engine", "serial",
                    "--db", str(file.parent / f"{file.suffix[1:]}{number}.db")]
-        before = os.times()
-        reply = subprocess.run(command, check=True, capture_output=True, text=True)
-        after = os.times()
-        times.append(after.children_user + after.children_system
-                     - before.children_user - before.children_system)
-        passages = json.loads(reply.stdout)["passages"]
-    return min(times), passages
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+            assert run.stdout is not None
+            passages = json.loads(run.stdout.read())["passages"]
+            usage = os.wait4(run.pid, 0)[2]
+            run.returncode = 0
+        times.append(usage.ru_utime + usage.ru_stime)
+        sizes.append(usage.ru_maxrss / 1000)
+    return min(times), max(sizes), passages
 
 
 def main() -> None:
@@ -152,9 +154,9 @@ def main() -> None:
         for ending, make in MAKERS.items():
             file = Path(folder, f"table.{ending}")
             file.write_bytes(make(rows))
-            seconds, passages = measure(file)
+            seconds, size, passages = measure(file)
             print(f"{ending:5} {passages:5} passages {1000 * seconds / passages:7.1f} ms each "
-                  f"{seconds:6.2f} s", flush=True)
+                  f"{seconds:6.2f} s {size:5.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,24 @@ def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page: Open) -> N
     expect(page.locator(".st-key-card")).to_contain_text(re.compile("entity|passage"))
 
 
+def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_page: Open) -> None:
+    heights = []
+    for address in ("/", "/?present=1"):
+        page = open_page(address)
+        page.wait_for_selector(PAINTED, timeout=30_000)
+        settle(page)
+        node = page.locator(".node.saturated", has=page.locator("text")).first
+        heights.append(node.locator("text").first.bounding_box()["height"])
+    assert heights[1] > 1.3 * heights[0]
+    name = node.locator("[data-node]").get_attribute("data-node")
+    x, y = places(page)[name]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y + 40, steps=8)
+    page.mouse.up()
+    assert places(page)[name] == pytest.approx([x + 60, y + 40], abs=4)
+
+
 @pytest.mark.parametrize("path", ["/documents?search=iPod", "/compare?view=Table&budget=600",
                                   "/documents?ws=songbook"])
 def test_one_back_returns_to_a_page_with_parameters_of_its_own(path: str, open_page: Open) -> None:
