@@ -11,7 +11,6 @@ from qafd.app.escaping import capitalize, plain, safe
 from qafd.app.markup import embolden, in_document, paragraph, small
 from qafd.app.tables import download, table
 from qafd.export.comparison import Row, rows, rows_csv
-from qafd.knowledge import read_layer_states
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.retrieve.methods import is_method
@@ -20,7 +19,6 @@ from qafd.view.panel import clean, shown_name
 from qafd.wording import count
 from qafd.wording.answers import say_heading, say_status
 from qafd.wording.comparison import say_compared, word_missed
-from qafd.wording.documents import say_origin
 from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_reason
 
@@ -134,10 +132,6 @@ def column_passages_tab(sides: Sides) -> None:
     The reports and summaries of a method precede them.
     """
     only = sides.comparison.only("passages")
-    origin = ""
-    for layer in read_layer_states(sides.knowledge):
-        if layer.name == "communities":
-            origin = say_origin(layer.model, layer.written, layer.texts)
     cells = []
     for name, column in sides.pairs:
         tokens = f"{column.tokens:,} of {sides.comparison.budget:,} tokens"
@@ -145,7 +139,7 @@ def column_passages_tab(sides: Sides) -> None:
         if column.retrieval is None:
             cells.append(html + paragraph(safe(_failure(column))))
             continue
-        html += _reports(column.retrieval, origin)
+        html += _reports(column.retrieval)
         for rank, passage in enumerate(column.retrieval.passages, 1):
             title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
@@ -156,18 +150,13 @@ def column_passages_tab(sides: Sides) -> None:
     _draw_cells(cells)
 
 
-def _reports(retrieval: Retrieval, origin: str) -> str:
-    """Return the reports and summaries of a method, folded, with their origin, as HTML."""
+def _reports(retrieval: Retrieval) -> str:
+    """Return the reports and summaries of a method, folded, as HTML."""
     html = ""
     for one in retrieval.structures:
-        if one.kind == StructureKind.REPORT:
-            title = f"Report: {one.title}"
-            from_where = small(safe(capitalize(origin)))
-        elif one.kind == StructureKind.SUMMARY:
-            title, from_where = f"Summary: {one.title}", ""
-        else:
-            continue
-        html += markup.fold(safe(title), paragraph(safe(one.text, 4000)) + from_where)
+        if one.kind in (StructureKind.REPORT, StructureKind.SUMMARY):
+            title = f"{one.kind.capitalize()}: {one.title}"
+            html += markup.fold(safe(title), paragraph(safe(one.text, 4000)))
     return html
 
 
