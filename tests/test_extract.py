@@ -91,6 +91,16 @@ def test_a_given_name_that_is_a_small_word_needs_its_capital(text, name):
     assert {one for one in names if "Lund" in one and "invoice" not in one} == {name}
 
 
+@pytest.mark.parametrize(("text", "names"), [
+    ("Dear Rosa,\n\nThe mill was sold to Lindau GmbH. The GmbH pays in June.\n\nRegards,\nPiet Oudkerk",
+     {"Rosa", "Lindau GmbH", "Piet Oudkerk"}),
+    ("Die Lindau Pumpen GmbH baut hier. Die GmbH wurde von Karl Lindau in Konstanz gegründet und ist dort.",
+     {"Lindau Pumpen GmbH", "Karl Lindau", "Konstanz"})])
+def test_legal_forms_and_the_words_of_letters_are_no_names_alone(text, names):
+    found = extractor().extract(passage(text)).mentions
+    assert {m.name for m in found if m.kind not in ("title", "term")} == names
+
+
 @pytest.mark.parametrize(("text", "alone"), [
     ("Per keeps the light at Utsira.", True), ("The yard was his; later Per sold tea.", True),
     ("She met Per.", True), ("Per hour it costs five crowns.", False), ("It costs five per hour.", False),

@@ -1,6 +1,7 @@
 """Suggested questions about a graph."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -36,40 +37,66 @@ def questions_of(store: Workspace, graph: Graph) -> tuple[str, ...]:
     """Return questions about a workspace and its graph, see `questions_about`."""
     rows = np.flatnonzero(graph.kinds == "passage")
     sample = rows[::max(1, len(rows) // SAMPLED)].tolist()
-    return questions_about(graph, entities(store), tuple(
-        store.passages.of_nodes(graph.ids[row] for row in sample).values()))
+    known = entities(store)
+    common = [name.id for name in sorted(known, key=lambda name: -name.passages)[:COMMONEST]]
+    facts = [(edge.source, edge.label, edge.target) for edge in store.graph.edges(common, "relation")]
+    return questions_about(graph, known, tuple(
+        store.passages.of_nodes(graph.ids[row] for row in sample).values()), facts)
 
 
-def questions_about(graph: Graph, known: Sequence[Entity], passages: Sequence[Chunk]) -> tuple[str, ...]:
+def questions_about(graph: Graph, known: Sequence[Entity], passages: Sequence[Chunk],
+                    facts: Iterable[tuple[str, str, str]] = ()) -> tuple[str, ...]:
     """Return up to three questions, in the language of some of the passages.
 
-    They ask how two names that a relation joins are related, the pairs first whose names are in the
-    most passages, each name once; then what documents say under their headings, each document once.
-    Without enough of both they ask about single names, the commonest last: it is often a title or the
-    company whose documents these are. Names with a type come first, since those without one may be
-    none. There are no questions in a language without words for them here.
+    They take turns: who did what of one of the `facts` (node, verb, node) says, in English; how two names
+    that a relation joins are related, the pairs first whose names are in the most passages; what a
+    document says under a heading. Each name and document is asked about once. Without enough of these they
+    ask about single names, the commonest last: it is often a title or the company whose documents these
+    are. Names with a type come first, since those without one may be none. There are no questions in a
+    language without words for them here.
     """
     language = language_of("\n".join(passage.text[:2000 // SAMPLED] for passage in passages))
     if language not in _ABOUT:
         return ()
     names = [name for name in known if name.id in graph.row and len(name.name) <= LONGEST]
     names.sort(key=lambda name: (name.type.rstrip(GUESS) in ("", "propn"), -name.passages, name.name))
+    done = _ask_about_facts(names, facts) if language == ENGLISH else []
+    between = [(_BETWEEN[language].format(*pair), pair) for pair in _rank_pairs(graph, names[:COMMONEST])]
+    headed = [(heading if heading.endswith("?") else _HEADED[language].format(title, heading), (title,))
+              for title, heading in _headings(passages)]
+    single = [(_ABOUT[language].format(name.name), (name.name,))
+              for name in (*names[1:SUGGESTED + 1], *names[:1])]
+    turns = chain.from_iterable(zip_longest(done, between, headed))
     asked: list[str] = []
     taken: set[str] = set()
-    for first, second in _rank_pairs(graph, names[:COMMONEST]):
-        if taken.isdisjoint((first, second)):
-            asked.append(_BETWEEN[language].format(first, second))
-            taken |= {first, second}
+    for question, subjects in (*filter(None, turns), *single):
+        if taken.isdisjoint(subjects):
+            asked.append(question)
+            taken.update(subjects)
+    return tuple(asked[:SUGGESTED])
+
+
+def _ask_about_facts(names: Sequence[Entity], facts: Iterable[tuple[str, str, str]]
+                     ) -> list[tuple[str, tuple[str, str]]]:
+    """Return questions as "Who founded Kew?", each with both names, those of the commonest names first."""
+    known = {name.id: name for name in names}
+    place = {name.id: at for at, name in enumerate(names)}
+    questions = []
+    for source, verb, target in facts:
+        if source in known and target in known and len(verb.split()) == 1:
+            word = "Who" if known[source].type.rstrip(GUESS).casefold() == "person" else "Who or what"
+            both = (known[source].name, known[target].name)
+            questions.append((max(place[source], place[target]), f"{word} {verb} {both[1]}?", both))
+    return [(question, both) for _, question, both in sorted(questions)]
+
+
+def _headings(passages: Iterable[Chunk]) -> Iterator[tuple[str, str]]:
+    """Yield titles of documents with headings in them; that of a whole document only repeats its title."""
     for passage in passages:
-        # A heading of the whole document only repeats its title.
         heading = passage.heading.rpartition(" / ")[2]
         short = len(heading) <= LONGEST and len(passage.title) <= LONGEST
-        if heading and short and heading != passage.title and passage.title not in taken:
-            asked.append(_HEADED[language].format(passage.title, heading))
-            taken.add(passage.title)
-    single = [name.name for name in (*names[1:SUGGESTED + 1], *names[:1]) if name.name not in taken]
-    asked += [_ABOUT[language].format(name) for name in single]
-    return tuple(asked[:SUGGESTED])
+        if heading and short and heading != passage.title:
+            yield passage.title, heading
 
 
 def _rank_pairs(graph: Graph, names: Sequence[Entity]) -> list[tuple[str, str]]:

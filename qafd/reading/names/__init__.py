@@ -166,13 +166,18 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
         if entity.label_ in TYPES:
             spans += [(part, entity.label_) for part in _parts_by_line(entity)]
     spans += [(run, UNTYPED) for run in proper_runs(sentence, blocked)]
-    spans = [(_with_given(span, sentence), kind) for span, kind in spans]
+    spans = [(_with_given(_without_address(span), sentence), kind) for span, kind in spans]
     spans += [(sentence.doc[word.i:word.i + 1], "PERSON") for word in sentence[:-1] if _stands_alone(word)]
     for value in _named_values(sentence):
         if not any(token.ent_type_ in TYPES for token in value):
             apart = [one for one in spans if one[0].end <= value.start or one[0].start >= value.end]
             spans = [*apart, (value, UNTYPED)]
     return sorted((one for one in spans if not _tells_to(one[0], sentence)), key=lambda one: one[0].start)
+
+
+def _without_address(span: "Span") -> "Span":
+    """Return a name without the word that a letter opens with: "Dear Rosa"."""
+    return span[1:] if len(span) > 1 and span[0].lower_ in ("dear", "hello") else span
 
 
 def _with_given(span: "Span", sentence: "Span") -> "Span":

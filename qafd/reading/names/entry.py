@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from qafd.reading.text import canonical
+from qafd.reading.text import canonical, words_of
 from qafd.records import Assertion, Chunk, Extraction, Mention
+from qafd.resources import lexicon
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -19,8 +20,11 @@ _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 
 
 def names_something(key: str) -> bool:
-    """Return True if a key can be a name: 2 to 100 characters, letters among them."""
-    return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
+    """Return True if a key can be a name: 2 to 100 characters, letters among them, and not only words
+    as "GmbH" or "Regards"."""
+    if not (2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)):
+        return False
+    return not lexicon("names", "no_names").issuperset(word for word, _, _ in words_of(key))
 
 
 def entry_of(
