@@ -23,7 +23,8 @@ from qafd.models.embedder import local_embedder
 from qafd.plan import Planner
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Database
-from qafd.sql.diffusion import METHOD, schema_corpus, schema_graph
+from qafd.sql.diffusion import METHOD, find_evidence, schema_corpus, schema_graph
+from qafd.sql.linking import link_schema
 from qafd.sql.schema import Column, Join, Schema, Table
 
 MASSES = (1.0, 1.5, 2.0, 3.0, 4.0)
@@ -44,7 +45,7 @@ def schema(record):
         t["table"], c["name"], c["type"], bool(c.get("pk")), values(t, c["name"]))
         for c in t["columns"])) for t in record["tables"]]
     ends = [[end.split(".", 1) for end in pair] for pair in record.get("foreign_keys", [])]
-    return Schema.of(tables, [Join(a, (b,), c, (d,)) for (a, b), (c, d) in ends], has_rows=False)
+    return Schema.of(tables, [Join(a, (b,), c, (d,)) for (a, b), (c, d) in ends])
 
 
 def scored(found, gold):
@@ -92,7 +93,8 @@ def measured(questions, mass):
 
 def linked(database, plan):
     """The tables and columns that are linked to a question."""
-    found = database.ask(plan.question).linked
+    evidence = find_evidence(database.graph, database.schema, plan, ())
+    found = link_schema(plan.question, database.schema, database.graph, evidence.named, evidence.score)
     return found.tables, found.columns
 
 
