@@ -9,7 +9,7 @@ from faults import serving
 from files import pdf
 
 from qafd.answer import Answer, Written
-from qafd.answer.claims import CheckedClaim, find_missing
+from qafd.answer.claims import CheckedClaim, find_missing, find_uncited
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
@@ -104,6 +104,16 @@ def test_a_paragraph_that_cites_nothing_is_named_and_a_range_cites_all(songs: Kn
                            "Her songs:\n- Paper Lanterns was the first of them [1]")
     assert written.uncited == ["She sings in many languages today."]
     assert [claim.cited for claim in written.claims] == [(1, 2), (1,)]
+
+
+@pytest.mark.parametrize(("text", "uncited"), [
+    ("She sang [1]. Later she moved to Leer.", ["Later she moved to Leer."]),
+    ("She sang. [1] Later she moved to Leer.", ["Later she moved to Leer."]),
+    ("She sang and moved to Leer. Both were in 1931 [1].", []), ("[1] says that she moved to Leer.", []),
+    ("As passage [1] shows, she moved to Leer.", []), ("She sang [1], later she moved to Leer.", []),
+    ("She sang [1]. So they say.", [])])
+def test_a_sentence_behind_the_last_citation_is_named(text: str, uncited: list[str]) -> None:
+    assert find_uncited(text) == uncited
 
 
 @pytest.mark.parametrize(("support", "cited", "missing", "weak"), [

@@ -9,6 +9,7 @@ from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED, numbers
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n")
+_MARKS = (".", "!", "?", "。", "！", "？")  # of the end of a sentence
 _NUMBER = re.compile(r"\d+(?:[.,\u2019 ]\d{3})*(?:[.,]\d+)?")
 _WORD = re.compile(r"\w+")
 _POINTER = re.compile(r"^(?:\w+ ){0,2}passages? (?:\w+ that )?", re.I)
@@ -56,10 +57,17 @@ def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def find_uncited(text: str) -> list[str]:
-    """Return the paragraphs and items of a text that cite nothing, without headings and openings of lists."""
-    lines = [line.strip(" *#>-") for line in text.split("\n")]
-    return [line for line in lines if len(_WORD.findall(line)) > FEW and not CITED.search(line)
-            and not line.endswith(":")]
+    """Return the paragraphs and items of a text that cite nothing, and of the others what stands behind the
+    sentence of the last citation; without headings and openings of lists."""
+    uncited = []
+    for line in (line.strip(" *#>-") for line in text.split("\n")):
+        rest = line
+        for place in CITED.finditer(line):
+            ended = line[:place.start()].rstrip().endswith(_MARKS) or line.startswith(_MARKS, place.end())
+            rest = line[place.end():].lstrip(" ".join(_MARKS)) if ended else ""
+        if len(_WORD.findall(rest)) > FEW and not line.endswith(":"):
+            uncited.append(rest)
+    return uncited
 
 
 def find_missing(claim: str, known: str, names: bool = True) -> tuple[str, ...]:
