@@ -165,11 +165,3 @@ def test_work_left_by_a_dead_worker_is_taken_up_at_the_next_visit(
         enqueue(store, [("late.txt", b"Grace Hopper met Howard Aiken.")])
     AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert [place_of(one).url for one in started] == [two_files.url]
-
-
-def test_a_link_that_asks_for_what_a_page_does_not_have_is_answered(home: Path) -> None:
-    app = page("explore", best_mass="9999", thickness="red", best_b="0.5", preset="paper")
-    told = app.toast[0].value.replace("\\", "")
-    assert "best_mass=9999, thickness=red and preset=paper, which this page cannot show" in told
-    app.run()
-    assert not app.toast

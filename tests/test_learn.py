@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracles import dense_weights, rational_solution, states
 
-from qafd.learn.card import Card, film_card, problem, promise, proof, settings_of
+from qafd.learn.card import Card, film_card, problem, promise, proof
 from qafd.learn.cards import CARDS
 from qafd.resources import root
 
@@ -67,21 +67,6 @@ def test_the_promise_holds_inside_behind_gates_and_breaks_otherwise(variant, sou
     assert (not said.missing) is kept
     if kept:
         assert said.leaked <= said.beta
-
-
-def test_a_link_sets_what_a_card_has_and_ignores_the_rest():
-    card = BY_KEY["gates"]
-    chosen = settings_of(card, {"mass": "7.5", "variant": "product", "seed": "3",
-                                "capacity": "degree", "source": "cider"})
-    assert chosen == replace(card.start, mass=7.5, variant="product", seed=3)
-
-
-def test_the_seed_of_a_link_fixes_the_random_order():
-    card, first = at("buckets", seed=1)
-    runs = [film_card(card, replace(first, seed=seed)).takes[0].pushed.tolist()
-            for seed in (1, 1, 2)]
-    assert runs[0] == runs[1]
-    assert runs[0] != runs[2]
 
 
 @EACH

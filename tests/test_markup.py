@@ -5,16 +5,14 @@ import pytest
 from qafd.app import markup
 
 
-@pytest.mark.parametrize(("marks", "names", "stretch", "html"), [
-    ([(2, 4)], [], (0, None), "ab<mark>cd</mark>efgh"),
-    ([(2, 4), (3, 6)], [], (0, None), "ab<mark>c</mark><mark>d</mark><mark>ef</mark>gh"),
-    ([(0, 4)], [(2, 6)], (0, None), "<mark>ab</mark><mark><dfn>cd</dfn></mark><dfn>ef</dfn>gh"),
-    ([(0, 8)], [], (2, 5), "<mark>cde</mark>"),
-    ([(6, 99)], [], (0, 4), "abcd")])
+@pytest.mark.parametrize(("marks", "stretch", "html"), [
+    ([(2, 4)], (0, None), "ab<mark>cd</mark>efgh"),
+    ([(3, 6), (2, 4)], (0, None), "ab<mark>cd</mark><mark>ef</mark>gh"),
+    ([(0, 8)], (2, 5), "<mark>cde</mark>"),
+    ([(6, 99)], (0, 4), "abcd")])
 def test_spans_are_marked_in_a_stretch_of_a_text(
-        marks: list[tuple[int, int]], names: list[tuple[int, int]], stretch: tuple[int, int | None],
-        html: str) -> None:
-    assert markup.mark_spans("abcdefgh", marks, *stretch, names=names) == html
+        marks: list[tuple[int, int]], stretch: tuple[int, int | None], html: str) -> None:
+    assert markup.mark_spans("abcdefgh", marks, *stretch) == html
 
 
 def test_lines_are_kept_with_the_spaces_at_their_ends() -> None:

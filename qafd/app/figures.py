@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 GREEN, YELLOW, RED = "#278c3f", "#c79a00", "#c9304a"
 SEED, FLOW = "rgba(39, 140, 63, 0.7)", "rgba(39, 140, 63, 0.35)"  # bars of the timeline
 METRICS = {"size": ("Size", "nodes retrieved"), "tokens": ("Tokens", "tokens retrieved"),
-           "milliseconds": ("Solve time", "milliseconds"),
-           "recall": ("Recall", "share of the gold passages among the best 5"),
-           "leakage": ("Leakage", "retrieved outside the gold set, times its capacity")}
+           "milliseconds": ("Solve time", "milliseconds")}
 NAME = 30
 BARE = "<extra></extra>"  # plotly's hover box without the name of the trace
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}  # a legend
@@ -69,20 +67,14 @@ class SweepAxes:
 def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "Figure":
     """Draw one variant's map: mass across, seeds upward, a metric of `METRICS` as color and number.
 
-    Recall, if known, is below the number of nodes or tokens. Every cell has a marker
-    whose `customdata` is its index in `cells`, for clicks. The cell `now` is outlined.
+    Every cell has a marker whose `customdata` is its index in `cells`, for clicks. The cell `now` is
+    outlined.
     """
     masses, counts = sorted({c.mass for c in cells}), sorted({c.seeds for c in cells})
     values = {(c.mass, c.seeds): getattr(c, axes.metric) for c in cells}
     across, upward = [f"{c.mass:g}" for c in cells], [f"{c.seeds}" for c in cells]
-    hovers = []
-    for c in cells:
-        value = values[c.mass, c.seeds]
-        hovers.append("mass {mass}, {seeds} seeds: {value} {unit}".format(
-                          mass=f"{c.mass:g}",
-                          seeds=c.seeds,
-                          value=say_number(value or 0),
-                          unit=METRICS[axes.metric][1]))
+    hovers = [f"mass {c.mass:g}, {c.seeds} seeds: {say_number(values[c.mass, c.seeds])} "
+              f"{METRICS[axes.metric][1]}" for c in cells]
     figure = _new(90 + 44 * len(counts), _steps(axes.mass, len(masses)),
                   _steps(axes.seeds, len(counts)),
                   title={"text": cells[0].variant, "font": {"size": 15}})
@@ -98,23 +90,13 @@ def sweep_map(cells: Sequence["Cell"], axes: SweepAxes, now: "Cell | None") -> "
     unseen = {"marker": {"opacity": 0}}
     strong = 0.6 * axes.high + 0.4 * axes.low
     figure.add_scatter(
-        x=across, y=upward, mode="markers+text", text=[_of_cell(c, axes.metric) for c in cells],
+        x=across, y=upward, mode="markers+text", text=list(map(say_number, values.values())),
         textfont={"size": 12, "color": [
-            "#ffffff" if (value or 0) > strong else "#1a1a1a" for value in values.values()]},
+            "#ffffff" if value > strong else "#1a1a1a" for value in values.values()]},
         showlegend=False, selected=unseen, unselected=unseen,
         marker={"size": 30, "symbol": "square", "opacity": 0}, customdata=list(range(len(cells))),
         hovertext=hovers, hoverinfo="text")
     return figure
-
-
-def _of_cell(cell: "Cell", metric: str) -> str:
-    """Return the text of a cell: its quality and its size."""
-    value = getattr(cell, metric)
-    if value is None:
-        return ""
-    if metric in ("size", "tokens") and cell.recall is not None:
-        return f"{say_number(value)}<br><span style='font-size:10px'>{cell.recall:.0%}</span>"
-    return say_number(value)
 
 
 def _steps(title: str, many: int) -> dict[str, Any]:

@@ -1,18 +1,17 @@
-"""The Learn page: one card at a time, its toy graph, and a link for a class."""
+"""The Learn page: one card at a time, and its toy graph."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from qafd.app.component import Staging, movie, movie_data
-from qafd.app.pages import for_a_class, heading, page, way
+from qafd.app.pages import heading, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
-from qafd.learn.card import Card, Settings, entries, film_card, promise, proof, settings_of
-from qafd.learn.cards import CARDS, LESSON, SOUGHT
+from qafd.learn.card import Card, Settings, entries, film_card, promise, proof
+from qafd.learn.cards import CARDS, SOUGHT
 from qafd.wording import join_words
 
 CARD = "card"
@@ -24,22 +23,10 @@ OPTIONS = {"unit": "1 each", "degree": "number of pipes"}
 
 def show() -> None:
     """Draw the card of the address, or the one that the visitor picks."""
-    card = read_taught()
-    if card is not None:
-        show_card(card, taught=True)
-        return
     heading("Learn", "The method in eight cards, each with a graph to play with.")
-    _lesson()
     card = choose_card()
-    show_card(card, taught=False)
+    show_card(card)
     _turn(card)
-
-
-def read_taught() -> Card | None:
-    """Return the card of a teacher's link, which hides all controls; None without such a link."""
-    if not for_a_class():
-        return None
-    return BY_KEY.get(st.query_params.get(CARD, ""), CARDS[0])
 
 
 def choose_card() -> Card:
@@ -53,21 +40,6 @@ def choose_card() -> Card:
                    label_visibility="collapsed", format_func=_title) or CARDS[0].key
     st.query_params[CARD] = key
     return BY_KEY[key]
-
-
-def _lesson() -> None:
-    """Draw the steps of a lesson, folded, each with a link to its page."""
-    minutes = sum(step.minutes for step in LESSON)
-    with st.expander(f"A lesson of {minutes} minutes"):
-        for number, step in enumerate(LESSON, 1):
-            words, link = st.columns([4, 2], vertical_alignment="center", gap="medium")
-            words.markdown(f"**{number}.** {step.text}")
-            if step.page == "learn":
-                link.button(step.label, key=f"step {number}", icon=":material/arrow_forward:",
-                            type="tertiary", on_click=put, args=(CARD, step.query[CARD]))
-            else:
-                link.page_link(page(step.page), label=step.label, icon=":material/arrow_forward:",
-                               query_params=dict(step.query))
 
 
 def _title(key: str) -> str:
@@ -90,15 +62,11 @@ def _turn(card: Card) -> None:
             way("explore", "Ask a question")
 
 
-def show_card(card: Card, taught: bool) -> None:
+def show_card(card: Card) -> None:
     """Draw the card: idea, toy graph, observations, a question, and the mathematics behind toggles."""
     st.header(card.title, anchor=False)
     st.write(card.idea)
-    if taught:
-        linked = {spec.name: st.query_params.get(spec.name, "") for spec in fields(Settings)}
-    else:
-        linked = _controls(card)
-    settings = settings_of(card, linked)
+    settings = replace(card.start, **_controls(card))
     places = dict(enumerate(card.toy.places.values()))
     movie(movie_data(film_card(card, settings), card.toy.names, places,
                      Staging(card.mode, plain=True)), key=f"toy-{card.key}")
@@ -111,42 +79,27 @@ def show_card(card: Card, taught: bool) -> None:
     with st.expander("The mathematics, with its place in the paper"):
         st.latex(card.equation)
         st.caption(card.where)
-    if taught:
-        st.link_button("All cards and controls", f"?{urlencode({CARD: card.key})}")
-    else:
-        st.link_button(
-            "Link for a class", _link(card, settings), icon=":material/school:",
-            help=("Opens this card with these settings, without controls; random pushes come "
-                  "in the same order for everybody."))
 
 
-def _controls(card: Card) -> dict[str, str]:
+def _controls(card: Card) -> dict[str, Any]:
     """Draw the settings of a card, and return their values."""
-    chosen: dict[str, str] = {}
+    chosen: dict[str, Any] = {}
     columns = st.columns(max(len(card.ranges), 1), gap="medium")
     for column, (name, bounds) in zip(columns, card.ranges.items(), strict=False):
         key, start = keep(f"{card.key}_{name}"), getattr(card.start, name)
         label = "beta" if (card.key, name) == ("guarantee", "mass") else LABELS[name]
-        value: Any
         if isinstance(bounds[0], str):
-            value = column.segmented_control(label, bounds, default=start, required=True, key=key,
-                                             bind="query-params", format_func=_option)
+            chosen[name] = column.segmented_control(label, bounds, default=start, required=True, key=key,
+                                                    bind="query-params", format_func=_option)
         else:
             step = 0.05 if bounds[1] < 2 else 0.1
-            value = column.slider(label, *bounds, start, step, key=key, bind="query-params")
-        chosen[name] = str(value)
+            chosen[name] = column.slider(label, *bounds, start, step, key=key, bind="query-params")
     return chosen
 
 
 def _option(option: str) -> str:
     """Return the label of an option; names of weights and nodes are their own labels."""
     return OPTIONS.get(option, option)
-
-
-def _link(card: Card, settings: Settings) -> str:
-    """Return the address of a card with its settings, for a class."""
-    values = {name: getattr(settings, name) for name in card.ranges}
-    return "?" + urlencode({"teach": 1, CARD: card.key, **values, "seed": settings.seed})
 
 
 def _filling(card: Card, settings: Settings) -> None:

@@ -4,7 +4,6 @@ import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -119,21 +118,17 @@ def keep_spaces(text: str, between: str = "<br>") -> str:
 
 
 def mark_spans(text: str, marks: Iterable[tuple[int, int]], start: int = 0, end: int | None = None, *,
-           names: Iterable[tuple[int, int]] = (), between: str = "<br>") -> str:
-    """Mark the spans and names in a stretch of a text; `between` replaces line breaks."""
+               between: str = "<br>") -> str:
+    """Mark the spans in a stretch of a text; `between` replaces line breaks."""
     end = len(text) if end is None else end
-    spans = {"dfn": list(names), "mark": list(marks)}
-    cuts = {start, end}
-    for first, last in chain(*spans.values()):
-        cuts |= {min(max(first, start), end), min(max(last, start), end)}
-    html = ""
-    for first_cut, last_cut in pairwise(sorted(cuts)):
-        part = keep_spaces(text[first_cut:last_cut], between)
-        for tag, pairs in spans.items():
-            if any(first <= first_cut and last_cut <= last for first, last in pairs):
-                part = f"<{tag}>{part}</{tag}>"
-        html += part
-    return html
+    html, place = "", start
+    for first, last in sorted(marks):
+        first, last = max(first, place), min(last, end)
+        if first < last:
+            marked = keep_spaces(text[first:last], between)
+            html += f"{keep_spaces(text[place:first], between)}<mark>{marked}</mark>"
+            place = last
+    return html + keep_spaces(text[place:end], between)
 
 
 def fold(summary_html: str, html: str) -> str:

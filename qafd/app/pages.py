@@ -77,11 +77,6 @@ def fold_tabs(tabs: Mapping[str, Callable[..., object]], *things: Any) -> None:
             draw(*things)
 
 
-def for_a_class() -> bool:
-    """Return True for a teacher's link: one card of Learn, without navigation."""
-    return st.query_params.get("teach") == "1"
-
-
 def for_a_projector() -> bool:
     """Return True if the address asks for large type and no sidebar: `present=1`."""
     return st.query_params.get("present") == "1"

@@ -42,8 +42,6 @@ class Session:
     """Values of the last run by name: what `exchange` returns, what `remember` computed with its
     key, and the turns of widgets that were emptied."""
 
-    linked: bool = False
-    """True once the first run has read the link that opened the app."""
     page: str = ""
     """The page of the last run."""
     source: str = ""

@@ -1,10 +1,8 @@
-"""A document as it is read: some of its passages in order, with the names of the graph in them."""
+"""A document as it is read: some of its passages in order."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qafd.records import Chunk, Mark, node_id
+from qafd.records import Chunk, Mark
 from qafd.storage import Workspace
 from qafd.storage.rows import Head
 
@@ -13,34 +11,12 @@ BEFORE = 8  # of them before the one that is asked for
 
 
 @dataclass(frozen=True)
-class MarkedName:
-    """An entity's name at `text[start:end]` of a passage."""
-
-    start: int
-    end: int
-    name: str
-
-
-@dataclass(frozen=True)
 class Passage:
-    """The passage with a number, from 1 on; `above` is the text between it and the one before.
-
-    `names` are those of entities of the graph, in order, none inside another.
-    """
+    """The passage with a number, from 1 on; `above` is the text between it and the one before."""
 
     number: int
     chunk: Chunk
     above: str
-    names: tuple[MarkedName, ...]
-
-    @property
-    def subject(self) -> str:
-        """Its title where it names that, else the name it has most often; "" without names."""
-        often = Counter(found.name for found in self.names)
-        if self.chunk.title in often:
-            return self.chunk.title
-        return max(often, key=lambda name: often[name], default="")
-
 
 @dataclass(frozen=True)
 class Excerpt:
@@ -74,14 +50,13 @@ def read_excerpt(store: Workspace, document: str, first: int = 1, size: int = SI
         first = max(1, min(first, head.passages - size + 1))
         before = max(1, first - 1)
         chunks = store.documents.passages(document, before, first + size - before)
-        names = _names(store, [chunk.id for chunk in chunks])
         start = chunks[0].start if chunks and before > 1 else 0
         text, marks = store.documents.part(document, start, chunks[-1].end if chunks else start)
     passages, end = [], start
     for number, chunk in enumerate(chunks, before):
         above = text[end - start:chunk.start - start].strip()
         if number >= first:
-            passages.append(Passage(number, chunk, above, names.get(chunk.id, ())))
+            passages.append(Passage(number, chunk, above))
         end = chunk.end
     return Excerpt(head, tuple(passages), marks)
 
@@ -89,20 +64,3 @@ def read_excerpt(store: Workspace, document: str, first: int = 1, size: int = SI
 def around(number: int) -> int:
     """Return the start of an excerpt that has a passage near its beginning."""
     return max(1, number - BEFORE)
-
-
-def _names(store: Workspace, chunks: Sequence[str]) -> dict[str, tuple[MarkedName, ...]]:
-    """Return the names of entities in some passages, after the edits in force."""
-    merged = store.edits.map_merged()
-    found: dict[str, list[tuple[int, int, str]]] = {}
-    for chunk, key, start, end in store.log.names(chunks):
-        found.setdefault(chunk, []).append((start, end, node_id("entity", merged.get(key, key))))
-    nodes = store.graph.nodes({node for some in found.values() for *_, node in some})
-    kept: dict[str, tuple[MarkedName, ...]] = {}
-    for chunk, some in found.items():
-        names: list[MarkedName] = []
-        for start, end, node in sorted(some, key=lambda place: (place[0], -place[1])):
-            if node in nodes and start >= (names[-1].end if names else 0):
-                names.append(MarkedName(start, end, nodes[node].name))
-        kept[chunk] = tuple(names)
-    return kept

@@ -55,7 +55,7 @@ class Settings:
 
     `mass` is in units of mass, or beta on some cards; `variant` the edge weight; `source`
     the node that mass is poured on; `spoil` a factor on the largest importance (1 leaves the
-    solution as it is); `seed` fixes the random order of pushes.
+    solution as it is).
     """
 
     mass: float = 4.0
@@ -63,7 +63,6 @@ class Settings:
     variant: str = "plain"
     source: str = ""
     spoil: float = 1.0
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,33 +107,10 @@ def problem(card: Card, settings: Settings) -> ToyProblem:
                    np.array([graph.row[settings.source]]), np.array([amount]), settings.capacity)
 
 
-def settings_of(card: Card, asked: Mapping[str, str]) -> Settings:
-    """Read the settings of a link by name; missing ones and those out of range keep the card's value."""
-    chosen: dict[str, float | str] = {}
-    for name, bounds in card.ranges.items():
-        text = asked.get(name, "")
-        if isinstance(bounds[0], str):
-            if text in bounds:
-                chosen[name] = text
-        elif _is_number(text) and float(bounds[0]) <= float(text) <= float(bounds[1]):
-            chosen[name] = float(text)
-    seed = asked.get("seed", "")
-    if seed.isascii() and seed.isdigit() and len(seed) < 10:
-        return replace(card.start, **chosen, seed=int(seed))  # type: ignore[arg-type]
-    return replace(card.start, **chosen)  # type: ignore[arg-type]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
 def film_card(card: Card, settings: Settings) -> Movie:
     """Run the card's pushes and its exact solution, over all nodes of the toy."""
     p = problem(card, settings)
-    pushing = replace(FILMED, most_pushes=400, seed=settings.seed)
+    pushing = replace(FILMED, most_pushes=400)
     return film(p.graph, p.gates, p.rows, p.mass, p.capacity, pushing, np.arange(len(p.graph)))
 
 

@@ -7,13 +7,12 @@ import streamlit as st
 
 from qafd.answer import name_pages
 from qafd.app.escaping import brief, escape_sentence, plain, safe
-from qafd.app.markup import embolden, in_document, keep_spaces, link, mark_spans, paragraph, small
+from qafd.app.markup import embolden, in_document, keep_spaces, mark_spans, paragraph, small
 from qafd.app.page_images import show_page
-from qafd.app.session import WORKSPACE, in_store, keep, put, value_of
+from qafd.app.session import in_store, keep, put, value_of
 from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
-from qafd.plan.suggest import about
 from qafd.records import Mark
 from qafd.storage.rows import SEARCHED, Head, Hit
 from qafd.wording import count
@@ -171,18 +170,14 @@ def _text(shown: Excerpt, asked: int | None, spans: Sequence[tuple[int, int]]) -
 
 
 def _section(passage: Passage, pages: str, spans: Sequence[tuple[int, int]], style: str = "") -> str:
-    """Draw a passage below its heading, with its names set off and the sentences of `spans` marked."""
+    """Draw a passage below its heading, with the sentences of `spans` marked."""
     chunk = passage.chunk
     place = [f"{passage.number:,}", pages]
     if chunk.heading != chunk.title:
         place.append(safe(chunk.heading, 160))
-    if passage.subject:
-        place.append(link("./", {"ws": value_of(WORKSPACE, ""), "q": about(passage.subject)},
-                          safe(f"Ask about {passage.subject}", 60)))
     above = ""
     if passage.above not in ("", chunk.title):
         above = f"<p class='above'>{keep_spaces(passage.above)}</p>"
-    text = mark_spans(chunk.text, [(first - chunk.start, last - chunk.start) for first, last in spans],
-                  names=[(found.start, found.end) for found in passage.names])
+    text = mark_spans(chunk.text, [(first - chunk.start, last - chunk.start) for first, last in spans])
     return (f"{above}<section id='passage-{passage.number}'{style}>"
             f"<small>{' · '.join(filter(None, place))}</small><p dir='auto'>{text}</p></section>")

@@ -13,7 +13,6 @@ from qafd.app import figures
 from qafd.app.component import ORDERS, Staging, movie, movie_data
 from qafd.app.controls import most_seeds
 from qafd.app.escaping import brief, capitalize
-from qafd.app.evaluate.gold import bundled_questions, needed_documents
 from qafd.app.markup import read_table
 from qafd.app.pages import way
 from qafd.app.picture import place_nodes
@@ -25,7 +24,7 @@ from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import read_corpus
-from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
+from qafd.lab.family import first_passages, solve_member
 from qafd.lab.movie import film
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, sweep
@@ -36,7 +35,6 @@ from qafd.view.placement import ASPECT
 from qafd.wording import count
 
 LOADED = "loaded"
-LISTED = 3000  # passages that may be named as gold
 LINES = 6  # values of a second parameter, at most
 NOTE = {"budget": "mass, in nodes"}
 
@@ -77,21 +75,14 @@ def sweep_tab(view: View) -> None:
     st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
                 "the controls of the sidebar and on Explore then have them. The settings now "
                 "are outlined.")
-    left, middle, right = st.columns([3, 3, 4], gap="medium")
+    left, right = st.columns(2, gap="medium")
     variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
     most = most_seeds(method, graph)  # a control beyond its range is a new one, not in the link
     counts = sorted({method.seeds, *(min(number, most) for number in usual)})
-    seeds = middle.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
+    seeds = right.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
                          **bound(f"sweep_{method.seeding}"), wrap=True)
-    passages = np.flatnonzero(graph.kinds == "passage")[:LISTED]
-    names = {graph.ids[row]: clean(graph.names[row], 80) for row in passages.tolist()}
-    gold = right.multiselect(
-        "Gold passages, if you know them", list(names), _known_gold(view, names),
-        format_func=names.__getitem__,
-        key=f"gold-{view.knowledge.name}-{view.version}-{view.question}",
-        help="The passages that answer the question: needed for recall and leakage.")
     variants = [variant for variant in VARIANTS if variant in variants]  # not as they were clicked
     if not variants or not seeds:
         st.write("Choose at least one edge weight and one number of seeds.")
@@ -99,11 +90,10 @@ def sweep_tab(view: View) -> None:
     kernel.warm()
     masses = masses_for(_problem(view))
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
-    asked = view.about, base, tuple(variants), tuple(sorted(seeds)), tuple(gold)
+    asked = view.about, base, tuple(variants), tuple(sorted(seeds))
     cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
-        _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), gold, progress))
-    metrics = {name: one[0] for name, one in figures.METRICS.items()
-               if gold or name not in ("recall", "leakage")}
+        _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), progress))
+    metrics = {name: title for name, (title, _) in figures.METRICS.items()}
     metric = choose_option("Color and number", metrics, "sweep_metric")
     _sweep_maps(cells, metric, variants, method)
     loaded: Cell | None = value_of(LOADED, None)
@@ -113,26 +103,13 @@ def sweep_tab(view: View) -> None:
         way("explore", "See it in Explore")
 
 
-def _known_gold(view: View, passages: Iterable[str]) -> list[str]:
-    """Return those of these passages whose documents the question is known to need."""
-    needed = needed_documents(view.knowledge, view.question)
-    if not needed:
-        return []
-    with view.knowledge.store() as store:
-        chunks = store.passages.of_nodes(passages)
-    return [name for name, chunk in chunks.items() if needed & {chunk.id, chunk.document}]
-
-
 def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], method: FlowDiffusion
                 ) -> None:
     """Draw one map for each weight, side by side, on one scale of colors."""
     values = [getattr(cell, metric) for cell in cells]
     meaning = figures.METRICS[metric][1]
     seconds = sum(cell.milliseconds for cell in cells) / 1000
-    beside = ""
-    if cells[0].recall is not None and metric in ("size", "tokens"):
-        beside = "Below each number: the share of the gold passages among the best 5."
-    st.caption(f"{capitalize(meaning)}. {len(cells)} solves took {seconds:.2f} s. {beside}")
+    st.caption(f"{capitalize(meaning)}. {len(cells)} solves took {seconds:.2f} s.")
     axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
                              seeds_label(method))
     settings = method.mass, method.seeds, method.variant
@@ -234,15 +211,6 @@ def family_tab(view: View) -> None:
     reached = ", ".join(f"{int((one.x > 0).sum()):,}" for one in members)
     st.caption(f"Nodes with importance: {reached}; {'all' if optimal else 'not all'} proved optimal. At "
                f"{share:.2f} damping takes {members[1].damped:.0%} of the mass.")
-    bundled = bundled_questions(view.knowledge)
-    if bundled is None:
-        return
-    if st.button("Measure the bundled questions") or value_of("family measured", False):
-        put("family measured", True)
-        recalls = compute_once("family", (view.version, view.method), lambda progress: measure_family(
-            view.knowledge, bundled.questions, view.method, progress=progress))
-        st.html(read_table(("recall in the first 5", *(f"{each:g}" for each in SHARES)), [
-            (f"mean of {len(bundled.questions)} questions", *(f"{each:.2f}" for each in recalls))]))
 
 
 def robustness_tab(view: View) -> None:
