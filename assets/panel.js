@@ -190,7 +190,7 @@ function open(p, wanted) {
 function menu(p) {
   const kinds = [...new Set(p.data.nodes.map((n) => n.kind))].sort(), groups = p.data.groups ?? {};
   const documents = groups.document ?? [];
-  const offer = JSON.stringify([kinds, groups, p.data.panels.length, p.data.legend.plain, words]);
+  const offer = JSON.stringify([kinds, groups, p.data.panels.length, words]);
   if (p.offer === offer) return;
   p.offer = offer;
   if (!kinds.includes(p.look.kind)) p.look.kind = "";
@@ -225,7 +225,7 @@ function menu(p) {
   if (colors.length > 1) list("color", words.color, colors.map((name) => [name, words[name]]));
   if (kinds.length > 1) list("kind", words.type, [["", words.kinds], ...kinds.map((kind) => [kind, kind])]);
   if (documents.length > 1) list("document", words.document, [["", words.documents], ...documents.map((name) => [name, short(name, 48)])]);
-  if (!p.data.legend.plain) check(words.only_full, p.look.only, (on) => { change("only", on); on ? fit(p) : reset(p); });
+  check(words.only_full, p.look.only, (on) => { change("only", on); on ? fit(p) : reset(p); });
   if (flows(p)) check(words.moving, p.look.moving, (on) => {
     p.look.moving = on;
     if (!CALM.matches) stored("qafd-flow", on ? "on" : "off");
@@ -424,7 +424,7 @@ function fill(p, c, panel) {
     const fill = n.state === "saturated" && (n.only || !p.data.lone) ? tint(p, n) : "";
     n.shape.style.fill = fill && css(fill);
     n.inside = fill && (luminance(fill) > 0.179 ? "#000" : "#fff"); // 4.5:1 at least
-    const facts = [n.kind, n.seed && (n.later ? words.later : words.seed), n.only ? words.only : says(p, n), n.facts[0].join(" ")];
+    const facts = [n.kind, n.seed && (n.later ? words.later : words.seed), n.only ? words.only : says(n), n.facts[0].join(" ")];
     style(n, put(words.named, { name: n.name, facts: facts.filter(Boolean).join(", ") }));
   });
   nodes.forEach((base) => {
@@ -511,7 +511,7 @@ const tint = (p, n) => (p.look.color === "importance" ? color(p, n.t) : hue(p, g
 
 // ---- geometry
 
-const says = (p, n) => p.data.legend.plain ? "" : words[n.state];
+const says = (n) => words[n.state];
 const thick = (p, e) => e.w ? 1.2 + (e.arrow ? 6.8 : 4.8) * e.w * p.size * (e.crowd ?? 1) : 1;
 const width = (p, text, bold) => {
   const key = (bold ? "b" : "") + text;
@@ -837,7 +837,7 @@ function tip(p, id, at, event, e) {
     e.facts.forEach(([name, value]) => row(name, value));
   } else {
     html("div", "name", p.tip, n.name);
-    html("div", "kind", p.tip, [n.kind, n.seed && (n.later ? words.later : words.seed), says(p, n), n.possible && words.possible]
+    html("div", "kind", p.tip, [n.kind, n.seed && (n.later ? words.later : words.seed), says(n), n.possible && words.possible]
       .filter(Boolean).join(" · "));
     if (n.state !== "ghost") n.facts.forEach(([name, value]) => row(name, value));
     if (p.cards.length > 1) {
@@ -1081,7 +1081,7 @@ function legend(p) {
   svg("rect", bar, { class: "frame", x: 0.5, y: 0.5, width: 95, height: 11, rx: 2 });
   if (p.look.color !== "importance") kinds(p, item, icon);
   else if (l.high) item("", l.color, l.low, bar, l.high + (l.note ? `, ${l.note}` : ""));
-  l.plain || item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
+  item(words.seed, icon(28, "seed saturated", [12, 7, 4]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.later))) item(words.later, icon(28, "seed saturated later", [12, 7, 4]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.possible))) item(words.possible, icon(18, "saturated possible", [6, 6, 6]));
   if (p.data.panels.some(({ nodes }) => nodes.some((n) => n.shares))) {
@@ -1096,7 +1096,7 @@ function legend(p) {
   if (l.passages) item(words.passage, icon(16, "passage saturated", [5.5, 5.5, 1.5]));
   if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
-  l.plain || item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));
+  item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));
   const widths = [];
   for (const [w, text] of l.widths) {
     const e = { w, arrow: l.thickness === "flow" }, s = canvas(34, 18, 0, 0);

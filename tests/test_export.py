@@ -19,7 +19,6 @@ from qafd.answer import Answer, Citation, Sentence
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.view.drawing import RAMP, Drawing
-from qafd.view.panel import panel_data
 
 
 def node(i, name, x=0.0, **fields):
@@ -146,9 +145,7 @@ POSITIONS = {"a": (0.1, 0.2), "b": (0.7, 0.5), "p": (1.2, 0.9), "c": (1.4, 0.1)}
 
 def draw_whole(retrieval, positions):
     """The page of a whole graph with these nodes."""
-    drawing = Drawing(thickness="weight", limit=400, measures=("edges", "weight"))
-    data = panel_data([retrieval], drawing, positions=positions)
-    return export.page(data, retrieval.query, "9.9", json.dumps(retrieval.record), export.imprint(retrieval))
+    return export.page(retrieval, positions, "its size")
 
 
 def vis_data(page):

@@ -10,7 +10,7 @@ from qafd.errors import ParameterError
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import contract_passages
-from qafd.view.drawing import Drawing, Look, Scale
+from qafd.view.drawing import Drawing, Look, Scale, place_on_ramp
 from qafd.view.panel import clean, panel_data
 
 
@@ -155,6 +155,6 @@ def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own: floa
                 next(e["w"] for e in panel["edges"] if e["u"] == index["a"]))
 
     assert look(other) == look(own)
-    assert scale.colors(np.array([0.0, own, own + other, 1e9])).tolist() == sorted(
-        scale.colors(np.array([0.0, own, own + other, 1e9])).tolist())
-    assert scale.colors(np.array([0.0, 100.0])).tolist() == [0.0, 1.0]
+    places = place_on_ramp(np.array([0.0, own, own + other, 100.0, 1e9]), 100.0).tolist()
+    assert places[:3] == sorted(places[:3])
+    assert (places[0], *places[3:]) == (0.0, 1.0, 1.0)

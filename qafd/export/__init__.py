@@ -128,7 +128,7 @@ def html(retrieval: Retrieval, positions: Positions | None = None, *, answer: "A
         *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
         "</head>", "<body>", f"<h1>{title}</h1>", *_answer_lines(answer),
         PANELS,
-        _table(data), f"<p>{escape(_clean_text(imprint(retrieval), 2000))}</p>",
+        _table(_node_rows(data)), f"<p>{escape(_clean_text(imprint(retrieval), 2000))}</p>",
         f"<script>{script}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
@@ -187,25 +187,28 @@ def panel_styles() -> str:
     return "".join((assets() / name).read_text("utf-8") for name in ("offline.css", "panel.css"))
 
 
-def page(data: Mapping[str, Any], title: str, version: str, record: str, words: str) -> str:
-    """Write the picture of a whole graph, of `qafd.view.panel.panel_data`, as pyvis draws it: without
-    network, flow and seeds; its nodes can be chosen and the picture moved.
+def page(drawn: Retrieval, positions: Positions, summary: str) -> str:
+    """Write the picture of a whole graph as pyvis draws it: without network, flow and seeds; its nodes
+    can be chosen and the picture moved.
 
     Parameters
     ----------
-    version, record, words : str
-        Its origin: the version of qafd, everything as JSON, and a sentence for people.
+    drawn : Retrieval
+        The graph; its question is the title, and the importance of a node its number of edges.
+    summary : str
+        Its size in words.
     """
-    panel = data["panels"][0]
-    scripts, styles = _vis(data)
-    title = escape(title)
+    scripts, styles = _vis(drawn, positions)
+    title = escape(_clean_text(drawn.query))
+    rows = [("node", "kind", "edges")]
+    for node in drawn.nodes:
+        rows.append((_clean_text(node.name), _clean_text(node.kind), f"{node.importance:.0f}"))
     return "\n".join([
-        *head(title, scripts, styles + _STYLE, version, record),
+        *head(title, scripts, styles + _STYLE, drawn.made_by.qafd, _record(drawn)),
         *(f"<script>{script}</script>" for script in scripts[:-1]),
-        "</head>", "<body>", f"<h1>{title}</h1>",
-        f"<p>{escape(panel['title'])} · {escape(panel['footer'])}</p>",
-        f'<div id="mynetwork" role="img" aria-label="{escape(panel["alt"])}"></div>',
-        _legend(data), _table(data), f"<p>{escape(_clean_text(words, 2000))}</p>",
+        "</head>", "<body>", f"<h1>{title}</h1>", f"<p>{escape(summary)}; passages are squares</p>",
+        f'<div id="mynetwork" role="img" aria-label="{escape(summary)}"></div>',
+        _table(rows), f"<p>{escape(_clean_text(imprint(drawn), 2000))}</p>",
         f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
@@ -236,40 +239,34 @@ body { margin: 1rem auto; max-width: 1280px; padding: 0 1rem; color: #222; backg
 h1 { font-size: 1.3rem; margin: 0; overflow-wrap: anywhere; }
 p { margin: .2rem 0 .6rem; color: #555; }
 #mynetwork { height: 70vh; min-height: 24rem; border: 1px solid #ddd; border-radius: 8px; }
-.legend { margin: .5rem 0; display: flex; flex-wrap: wrap; gap: .4rem 1.4rem; align-items: center; }
-.ramp { display: inline-block; width: 8rem; height: .8rem; border: 1px solid #555; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .15rem .8rem .15rem 0;
   vertical-align: top; overflow-wrap: anywhere; }
 """
 _STATES = {"saturated": "retrieved", "wet": "touched, not retrieved", "dry": "took no mass"}
 
 
-def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Return the scripts, the drawing one last, and the style sheet that pyvis makes for a panel."""
+def _vis(drawn: Retrieval, positions: Positions) -> tuple[list[str], str]:
+    """Return the scripts, the drawing one last, and the style sheet that pyvis makes for a graph."""
     from pyvis.network import Network
 
-    panel, width = data["panels"][0], 1000.0 * data["aspect"]
     network = Network(cdn_resources="in_line")
-    for node in panel["nodes"]:
-        at = data["nodes"][node["n"]]
-        fill = color(data["ramp"]["light"], node["t"])
-        passage = at["kind"] == "passage"
+    place = {node.id: number for number, node in enumerate(drawn.nodes)}
+    for node in drawn.nodes:
+        x, y = positions[node.id]
+        passage, name = node.kind == "passage", _clean_text(node.name, 120)
+        facts = [name, f"edges: {node.importance:.0f}", word_reason(node.reason)]
         network.add_node(
-            node["n"], label=at["name"][:60], title=_tooltip(at["name"], node),
-            x=round(at["x"] * width, 1), y=round(at["y"] * 1000, 1), fixed=True, physics=False,
+            place[node.id], label=name[:60], title=_break_links("\n".join(filter(None, facts))),
+            x=round(1000 * x, 1), y=round(1000 * y, 1), fixed=True, physics=False,
             shape="square" if passage else "dot", size=11 if passage else 17,
-            color={"background": fill, "border": "#24301f",
-                   "highlight": {"background": fill, "border": "#c62828"},
-                   "hover": {"background": fill, "border": "#c62828"}},
+            color={"background": "#b4d748" if passage else "#278c3f", "border": "#24301f",
+                   "highlight": {"border": "#c62828"}, "hover": {"border": "#c62828"}},
             font={"color": "#222222", "size": 21, "strokeWidth": 4, "strokeColor": "#ffffff"},
         )  # fmt: skip
-    for edge in panel["edges"]:
-        facts = [edge["label"], *(f"{key}: {value}" for key, value in edge["facts"])]
-        network.add_edge(
-            edge["u"], edge["v"], width=round(0.6 + 9 * edge["w"], 2),
-            title=_break_links("\n".join(filter(None, facts))),
-            color={"color": "#b5b5b5", "highlight": "#c62828", "hover": "#5d8f59"},
-        )  # fmt: skip
+    for edge in drawn.edges:
+        words = f"{_clean_text(edge.label)}\nweight: {edge.weight:.3g}"
+        network.add_edge(place[edge.source], place[edge.target], title=_break_links(words.strip()),
+                         color={"color": "#b5b5b5", "highlight": "#c62828", "hover": "#5d8f59"})
     network.set_options(json.dumps({
         "physics": {"enabled": False}, "edges": {"smooth": False},
         "interaction": {"hover": True, "tooltipDelay": 100, "keyboard": {"bindToWindow": False}},
@@ -281,39 +278,24 @@ def _vis(data: Mapping[str, Any]) -> tuple[list[str], str]:
     return scripts, styles[0]
 
 
-def _tooltip(name: str, node: Mapping[str, Any]) -> str:
-    facts = [f"{key}: {value}" for key, value in node["facts"]]
-    return _break_links("\n".join(filter(None, [name[:120], *facts, node["reason"]])))
-
-
 def _break_links(title: str) -> str:
     """Change a tooltip so that pyvis finds no link, which it would write as HTML."""
     return re.sub("(?i)(hr)(ef)", "\\1\u200b\\2", title)
 
 
-def _legend(data: Mapping[str, Any]) -> str:
-    legend, stops = data["legend"], ", ".join(data["ramp"]["light"])
-    scale = (f'{escape(legend["color"])} {escape(legend["low"])} '
-             f'<span class="ramp" style="background: linear-gradient(90deg, {stops})"></span> '
-             f'{escape(legend["high"])}')
-    parts = [scale] if legend["high"] else []
-    parts.append(f'thickness: {escape(legend["thickness"])}')
-    parts += ["square: passage"] if legend["passages"] else []
-    return '<div class="legend">' + "".join(f"<span>{part}</span>" for part in parts) + "</div>"
-
-
-def _table(data: Mapping[str, Any]) -> str:
-    plain = data["legend"]["plain"]
-    rows = [("node", "kind", data["legend"]["color"]) if plain else
-            ("node", "kind", "state", "importance", "reason")]
+def _node_rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the nodes of a panel as rows of a table."""
+    rows = [("node", "kind", "state", "importance", "reason")]
     for node in data["panels"][0]["nodes"]:
-        name, kind = data["nodes"][node["n"]]["name"], data["nodes"][node["n"]]["kind"]
-        if plain:
-            rows.append((name, kind, node["value"]))
-        else:
-            state = _STATES.get(node["state"], node["state"])
-            named = f"{name} (seed)" if node["seed"] else name
-            rows.append((named, kind, state, node["value"], node["reason"]))
+        at = data["nodes"][node["n"]]
+        named = f"{at['name']} (seed)" if node["seed"] else at["name"]
+        state = _STATES.get(node["state"], node["state"])
+        rows.append((named, at["kind"], state, node["value"], node["reason"]))
+    return rows
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows as a folded table, the first one as its head."""
     lines = [table_row(row, "td" if number else "th") for number, row in enumerate(rows)]
     return ("<details><summary>The nodes as a table</summary>"
             f"<table>{''.join(lines)}</table></details>")
@@ -323,15 +305,6 @@ def table_row(cells: Sequence[str], tag: str = "td") -> str:
     """Write a row of a table of a page; texts stay text."""
     shown = [f"<{tag}>{escape(cell)}</{tag}>" for cell in cells]
     return f"<tr>{''.join(shown)}</tr>"
-
-
-def color(ramp: Sequence[str], t: float) -> str:
-    """Return the color at t in [0, 1] of a ramp of hexadecimal colors."""
-    place = t * (len(ramp) - 1)
-    i = min(int(place), len(ramp) - 2)
-    low, high = (bytes.fromhex(ramp[j][1:]) for j in (i, i + 1))
-    mixed = bytes(round(a + (b - a) * (place - i)) for a, b in zip(low, high, strict=True))
-    return "#" + mixed.hex()
 
 
 def _record(retrieval: Retrieval) -> str:

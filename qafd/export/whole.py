@@ -5,7 +5,6 @@
 
 import csv
 import io
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,9 +23,7 @@ from qafd.reasons import given_reason
 from qafd.records import WEIGHT, node_id
 from qafd.retrieve.base import SATURATED, Imprint, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.storage import Workspace
-from qafd.view.drawing import Caption, Drawing, Look
 from qafd.view.layout import layout
-from qafd.view.panel import panel_data
 from qafd.wording import count
 from qafd.wording.documents import say_made_by_hand
 
@@ -252,21 +249,10 @@ def html(graph: Whole) -> Iterator[str]:
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
                                         given_reason(n.description), degree=degree[n.id])
                           for n in graph.nodes()), key=lambda n: (-n.importance, n.id)))
-    drawn = Retrieval("", "graph", {}, (), nodes, tuple(map(_drawn_edge, edges)), made_by=graph.made_by)
+    drawn = Retrieval("Knowledge graph", "graph", {}, (), nodes, tuple(map(_drawn_edge, edges)),
+                      revision=graph.revision, made_by=graph.made_by)
     labels = {n.id: n.name[:40] for n in nodes}
     kinds = Counter(n.kind for n in nodes)
-    size = f"{count(kinds['entity'], 'entity')}, {count(kinds['passage'], 'passage')}"
-    foremost = ", ".join(n.name[:40] for n in nodes[:3])
-    yield page(
-        panel_data([drawn], Drawing(thickness="weight", limit=DRAWN, measures=("edges", "weight")),
-                   positions=layout(labels, [(e.source, e.target) for e in edges], labels=labels),
-                   look=Look([Caption("All that the graph has", "",
-                                      f"{size}, {count(len(edges), 'edge')}",
-                                      f"{size}; most edges: {foremost}.")])),
-        "Knowledge graph", graph.made_by.qafd, json.dumps(graph.record), _word_origin(graph))
-
-
-def _word_origin(graph: Whole) -> str:
-    made = graph.made_by
-    return (f"Made by qafd {made.qafd} · workspace {made.workspace}, revision {graph.revision} · "
-            f"vectors by {made.embedder or 'unknown'} · entities by {made.extractor or 'unknown'}")
+    yield page(drawn, layout(labels, [(e.source, e.target) for e in edges], labels=labels),
+               f"{count(kinds['entity'], 'entity')}, {count(kinds['passage'], 'passage')}, "
+               f"{count(len(edges), 'edge')}")

@@ -49,9 +49,6 @@ class Drawing:
         Nodes of a panel at most.
     aspect : float
         Width of the layout over its height.
-    measures : (str, str), optional
-        Units of importance and weight in a picture without a retrieval: nothing is called
-        retrieved, and edges are half as thick.
 
     Raises
     ------
@@ -63,7 +60,6 @@ class Drawing:
     thickness: str = "flow"
     limit: int = 150
     aspect: float = 1.45
-    measures: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.thickness not in ("flow", "weight"):
@@ -99,14 +95,15 @@ class Scale:
     nodes: int
     edges: int
 
-    def colors(self, importance: Floats) -> Floats:
-        """Return places on the ramp in [0, 1], equal for equal importances.
 
-        Importances grow by powers of ten with the mass: up to a hundredth of the largest the place
-        grows with them, beyond that with their logarithm.
-        """
-        shares = np.maximum(importance, 0.0) / self.importance
-        return np.asarray(np.minimum(np.log1p(LINEAR * shares) / np.log1p(LINEAR), 1.0))
+def place_on_ramp(importance: Floats, largest: float) -> Floats:
+    """Return places on the ramp in [0, 1], 1 for the largest importance or more.
+
+    Importances grow by powers of ten with the mass: up to a hundredth of the largest the place
+    grows with them, beyond that with their logarithm.
+    """
+    shares = np.maximum(importance, 0.0) / (largest or 1.0)
+    return np.asarray(np.minimum(np.log1p(LINEAR * shares) / np.log1p(LINEAR), 1.0))
 
 
 def scale_of(retrieval: Retrieval, drawing: Drawing) -> Scale | None:

@@ -11,10 +11,10 @@ from qafd.view.shown import Shown
 from qafd.wording.panels import say_number, say_percent
 
 
-def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Sequence[float],
-              look: Look) -> tuple[dict[str, list[str]], dict[str, Any]]:
+def coloring(shown: Sequence[Shown], drawing: Drawing, largest: Sequence[float], look: Look
+             ) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Return the ramp of a picture, and its legend."""
-    legend = _legend(shown, ranked, drawing, largest)
+    legend = _legend(shown, drawing, largest)
     if look.scale is not None:
         legend |= _legend_of(look.scale)
     if look.signed is not None:
@@ -23,8 +23,7 @@ def coloring(shown: Sequence[Shown], ranked: bool, drawing: Drawing, largest: Se
     return PALE if look.unsure else RAMP, legend
 
 
-def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
-            largest: Sequence[float]) -> dict[str, Any]:
+def _legend(shown: Sequence[Shown], drawing: Drawing, largest: Sequence[float]) -> dict[str, Any]:
     """Return the legend of colors and widths; numbers where there is one panel, else shares.
 
     `largest` are the importances of 100%.
@@ -32,29 +31,19 @@ def _legend(shown: Sequence[Shown], ranked: bool, drawing: Drawing,
     nodes: list[RetrievedNode] = []
     for one in shown:
         nodes += one.nodes
-    if drawing.measures:
-        color, width = drawing.measures
-    else:
-        color = "importance"
-        width = "edge weight" if drawing.thickness == "weight" else "flow"
     best = largest_of(nodes)
     low = high = note = ""
-    if best > 0 and ranked:
-        low, high = "lowest rank", "highest"
-    elif best > 0 and drawing.measures:
-        low, high, note = "0", say_number(best), "square-root scale"
-    elif best > 0:
+    if best > 0:
         # Two panels have each their largest, one of which not all need to show.
         top = 1.0 if len(shown) > 1 else share_of(best, largest[0])
-        low, high, note = "0%", say_percent(top), "square-root scale"
+        low, high, note = "0%", say_percent(top), "logarithmic scale"
     return {
-        "color": f"{color} by rank" if ranked else color,
-        "low": low, "high": high, "note": note, "thickness": width,
+        "color": "importance", "low": low, "high": high, "note": note,
+        "thickness": "edge weight" if drawing.thickness == "weight" else "flow",
         "widths": [[round(w, 3), text] for w, text in _reference_widths(shown, drawing)],
         "wet": any(node.state == WET for node in nodes),
         "dry": any(node.state not in (WET, SATURATED) for node in nodes),
         "passages": any(node.kind == "passage" for node in nodes),
-        "plain": drawing.measures is not None,
     }
 
 
@@ -74,8 +63,6 @@ def _reference_widths(shown: Sequence[Shown], drawing: Drawing) -> list[tuple[fl
     top = max((drawing.largest(one.retrieval) for one in shown), default=0.0)
     if not top > 0:
         return []
-    if drawing.measures:
-        return [(float(np.sqrt(v / top)) / 2, say_number(v)) for v in sorted({1.0, top})]
     if len(shown) > 1:
         return [(float(np.sqrt(0.1)), "10%"), (1.0, "panel's largest")]
     widest = _round_down(top)

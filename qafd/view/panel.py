@@ -5,7 +5,7 @@ tooltips. Names come from documents: they are cleaned here and shown as text onl
 """
 
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,28 +13,18 @@ import numpy as np
 
 from qafd.errors import ParameterError
 from qafd.reasons import ReasonKind
-from qafd.records import Floats
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.drawing import Caption, Drawing, Look, Scale, largest_of, share_of
+from qafd.view.drawing import Caption, Drawing, Look, largest_of, place_on_ramp, share_of
 from qafd.view.groups import Groups
 from qafd.view.layout import Positions
 from qafd.view.legend import coloring
 from qafd.view.shown import Shown, choose, drawn_nodes, found_once
-from qafd.wording.panels import (
-    say_footer,
-    say_number,
-    say_percent,
-    say_picture,
-    say_words,
-)
+from qafd.wording.panels import say_footer, say_number, say_percent, say_picture, say_words
 from qafd.wording.reasons import word_reason
 
 NAME_LENGTH = 120
 REASON_LENGTH = 400
 DOCUMENTS = 5  # of a node that a filter can find it by
-# Above this ratio of the largest importance to the median, even square roots would paint
-# half of the nodes in one color.
-SKEWED = 400.0
 # Direction marks could turn a name around; the last three cannot be in an SVG file.
 _UNSHOWN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
                      "\ufeff\ufffe\uffff")
@@ -46,10 +36,9 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
     mass, dry ones, up to the limit. A node of another panel or of `others` alone is drawn as a
-    ghost, half as many as the limit at most. Color is the square root of
-    importance over the largest of the panel, or its rank when importances are too skewed for that;
-    thickness is the square root of flow (or weight) over the largest of the panel. With a `scale`
-    both are the same at every mass.
+    ghost, half as many as the limit at most. Color is the logarithm of importance over the largest
+    of the panel; thickness is the square root of flow (or weight) over the largest of the panel. With
+    a `scale` both are the same at every mass.
 
     Parameters
     ----------
@@ -72,12 +61,9 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     shown = [choose(retrieval, drawing, positions, look.selected) for retrieval in retrievals]
     drawn = drawn_nodes(shown, drawing, positions, look.others)
     index = {node: i for i, node in enumerate(sorted(drawn))}
-    scale = look.scale
-    colors = scale.colors if scale else _color_scale(shown)
-    picture = _Picture(drawing, index, colors, scale, found_once(shown) if look.lone else set(),
-                       look.signed, look.graph_size, look.possible)
+    picture = _Picture(drawing, look, index, found_once(shown) if look.lone else set())
     panels = list(map(picture.panel, shown, captions, largest))
-    ramp, legend = coloring(shown, colors is rank_scale, drawing, largest, look)
+    ramp, legend = coloring(shown, drawing, largest, look)
     return {
         "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
         "nodes": [place(drawn[node], positions[node], drawing, look) for node in index],
@@ -147,47 +133,24 @@ def shown_name(node: RetrievedNode) -> str:
     return f"¶ {name}" if node.kind == "passage" else name
 
 
-def root_scale(importance: Floats) -> Floats:
-    """Return square roots of importances over the largest, in [0, 1]; all 0 when that is 0."""
-    top = importance.max(initial=0.0)
-    return np.sqrt(importance / top) if top > 0 else np.zeros_like(importance)
-
-
-def rank_scale(importance: Floats) -> Floats:
-    """Return ranks of importances in (0, 1], 1 the largest; equal ones share their highest rank."""
-    order = np.sort(importance)
-    return np.asarray(np.searchsorted(order, importance, side="right") / max(len(order), 1))
-
-
-def _color_scale(shown: Sequence[Shown]) -> Callable[[Floats], Floats]:
-    for one in shown:
-        values = np.array([node.importance for node in one.nodes if node.importance > 0])
-        if len(values) and values.max() > SKEWED * np.median(values):
-            return rank_scale
-    return root_scale
-
-
 @dataclass(frozen=True)
 class _Picture:
     """Settings shared by the panels of a picture; `only` are the nodes that one panel alone retrieves."""
 
     drawing: Drawing
+    look: Look
     index: Mapping[str, int]
-    colors: Callable[[Floats], Floats]
-    scale: Scale | None
     only: Collection[str]
-    signed: Mapping[str, float] | None
-    graph_size: int | None
-    possible: Collection[str]
 
     def panel(self, shown: Shown, caption: Caption, largest: float) -> dict[str, Any]:
         """Build one panel; an importance is given as its share of the `largest`."""
         title = clean(caption.title or shown.retrieval.method, NAME_LENGTH)
-        top = self.scale.amount if self.scale else self.drawing.largest(shown.retrieval)
+        scale = self.look.scale
+        top = scale.amount if scale else self.drawing.largest(shown.retrieval)
         return {
             "title": title,
             "subtitle": clean(caption.subtitle, NAME_LENGTH),
-            "footer": clean(caption.footer, REASON_LENGTH) or say_footer(shown, self.graph_size),
+            "footer": clean(caption.footer, REASON_LENGTH) or say_footer(shown, self.look.graph_size),
             "alt": clean(caption.alt, REASON_LENGTH) or _describe(title, shown),
             "nodes": self._nodes(shown, largest),
             "edges": [self._edge(edge, top) for edge in shown.edges],
@@ -195,19 +158,18 @@ class _Picture:
 
     def _nodes(self, shown: Shown, largest: float) -> list[dict[str, Any]]:
         full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
-        colors = self.colors(np.array(full)).tolist()
-        measure = self.drawing.measures[0] if self.drawing.measures else "importance"
+        scale, signed = self.look.scale, self.look.signed
+        colors = place_on_ramp(np.array(full), scale.importance if scale else largest).tolist()
         later = shown.retrieval.later_seeds
         nodes = []
         for node, color in zip(shown.nodes, colors, strict=True):
-            if self.signed is not None:
-                color = (1 + self.signed.get(node.id, 0.0)) / 2
-            value = (say_number(node.importance) if self.drawing.measures
-                     else say_percent(share_of(node.importance, largest)))
-            facts = [[measure, value], *_facts(node)]
-            if self.signed and node.id in self.signed:
-                facts.append(["difference", f"{self.signed[node.id]:+.2f}"])
-            rare: dict[str, Any] = {"possible": 1} if node.id in self.possible else {}
+            if signed is not None:
+                color = (1 + signed.get(node.id, 0.0)) / 2
+            value = say_percent(share_of(node.importance, largest))
+            facts = [["importance", value], *_facts(node)]
+            if signed and node.id in signed:
+                facts.append(["difference", f"{signed[node.id]:+.2f}"])
+            rare: dict[str, Any] = {"possible": 1} if node.id in self.look.possible else {}
             if node.id in later:
                 rare["later"] = 1
             if shares := _shares(node):
@@ -221,15 +183,12 @@ class _Picture:
         return nodes
 
     def _edge(self, edge: RetrievedEdge, top: float) -> dict[str, Any]:
-        drawing = self.drawing
-        arrows, thickest = drawing.thickness == "flow", 0.5 if drawing.measures else 1.0
-        weight = drawing.measures[1] if drawing.measures else "weight"
-        share = min(drawing.amount(edge) / top, 1.0) if top > 0 else 0.0
-        width = thickest * float(np.sqrt(share))
+        arrows = self.drawing.thickness == "flow"
+        width = min(share_of(self.drawing.amount(edge), top), 1.0) ** 0.5
         facts = [["flow", say_number(edge.flow)]] if arrows or edge.flow > 0 else []
         return {"u": self.index[edge.source], "v": self.index[edge.target], "w": round(width, 3),
                 "arrow": arrows and edge.flow > 0, "label": clean(edge.label, NAME_LENGTH),
-                "facts": [*facts, [weight, say_number(edge.weight)]]}
+                "facts": [*facts, ["weight", say_number(edge.weight)]]}
 
 
 def _facts(node: RetrievedNode) -> list[list[str]]:
@@ -258,5 +217,3 @@ def _describe(title: str, shown: Shown) -> str:
     if widest is not None and widest.flow > 0:
         largest = names[widest.source], names[widest.target], widest.flow
     return say_picture(title, shown, list(names.values())[:3], largest)
-
-
