@@ -18,8 +18,6 @@ from qafd.records import Floats, Nodes
 
 Positions = Mapping[str, tuple[float, float]]
 Edges = Iterable[tuple[str, str] | tuple[str, str, float]]
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom."""
 
 FRAME = 540.0
 EDGE_PIXELS = 110.0
@@ -62,7 +60,7 @@ def layout(
     Raises
     ------
     ParameterError
-        When `aspect` or the length of an edge is not a positive number.
+        When `aspect` is not a positive number.
     """
     if not 0 < aspect < np.inf:
         raise ParameterError(f"aspect is {aspect}; give a positive number such as 1.45")
@@ -192,18 +190,14 @@ def leave_lines(points: Floats, ends: Nodes, frame: Floats) -> Floats:
 def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
     row = {node: i for i, node in enumerate(ids)}
     given: dict[tuple[int, int], float] = {}
-    for u, v, *rest in edges:
+    for u, v, *stated in edges:
         if u in row and v in row and u != v:
-            a, b = sorted((row[str(u)], row[str(v)]))
-            stated = float(rest[0]) if rest else np.nan
-            if rest and not 0 < stated < np.inf:
-                raise ParameterError(f"the edge {u} - {v} has length {stated}; lengths are "
-                                     "positive numbers")
-            given[a, b] = float(np.fmin(given.get((a, b), np.nan), stated))
+            ends = min(row[u], row[v]), max(row[u], row[v])
+            given[ends] = min(*stated, given.get(ends, np.inf), np.inf)
     pairs = np.array(sorted(given), dtype=np.int64).reshape(-1, 2)
     degree = np.bincount(pairs.ravel(), minlength=len(ids))
     length = np.array([given[a, b] for a, b in pairs.tolist()])
-    length = np.where(np.isnan(length), np.sqrt(degree[pairs].mean(axis=1)), length)
+    length = np.where(np.isinf(length), np.sqrt(degree[pairs].mean(axis=1)), length)
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     return csr_array((np.tile(length, 2), (ends[:, 0], ends[:, 1])), shape=(len(ids),) * 2)
 
@@ -241,30 +235,17 @@ def _landscape(points: Floats, lengths: csr_array) -> Floats:
 
 
 def _pack(drawn: Sequence[Floats], aspect: float) -> list[Floats]:
-    """Pack components side by side: largest first, each where the frame grows least."""
-    margin = 1.0
-    boxes = [np.ptp(xy, axis=0) + margin for xy in drawn]
-    order = sorted(range(len(drawn)), key=lambda c: (-float(boxes[c].prod()), c))
-    taken: list[Box] = []
-    packed: list[Floats] = list(drawn)
-    right = bottom = 0.0
-    for c in order:
-        width, height = (float(s) for s in boxes[c])
-        corners = [(0.0, 0.0), *((x1, y0) for _, y0, x1, _ in taken),
-                   *((x0, y1) for x0, _, _, y1 in taken), (0.0, bottom), (right, 0.0)]
-        free = [(x, y) for x, y in corners if not _overlaps((x, y, x + width, y + height), taken)]
-        x, y = min(free, key=lambda at: (max(right, at[0] + width, aspect * bottom,
-                                             aspect * (at[1] + height)), at[1], at[0]))
-        taken.append((x, y, x + width, y + height))
-        right, bottom = max(right, x + width), max(bottom, y + height)
-        packed[c] = drawn[c] - drawn[c].min(axis=0) + [x + margin / 2, y + margin / 2]
+    """Pack components in rows, the highest first, into a frame of about this aspect."""
+    boxes = np.array([np.ptp(xy, axis=0) + 1.0 for xy in drawn])
+    width = max(boxes[:, 0].max(), np.sqrt(aspect * boxes.prod(axis=1).sum()))
+    packed = list(drawn)
+    x = y = height = 0.0
+    for c in np.lexsort((-boxes[:, 0], -boxes[:, 1])).tolist():
+        if x + boxes[c, 0] > width:
+            x, y, height = 0.0, y + height, 0.0
+        packed[c] = drawn[c] - drawn[c].min(axis=0) + [x, y]
+        x, height = x + boxes[c, 0], max(height, boxes[c, 1])
     return packed
-
-
-def _overlaps(box: Box, others: Iterable[Box]) -> bool:
-    left, top, right, bottom = box
-    return any(left < x1 - 1e-9 and x0 < right - 1e-9 and top < y1 - 1e-9 and y0 < bottom - 1e-9
-               for x0, y0, x1, y1 in others)
 
 
 def _sizes(ids: Sequence[str], labels: Mapping[str, str], frame: Floats) -> Floats:
