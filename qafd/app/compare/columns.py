@@ -9,8 +9,8 @@ from qafd.app import markup
 from qafd.app.compare.comparison import Sides, answers_of
 from qafd.app.escaping import capitalize, plain, safe
 from qafd.app.markup import embolden, in_document, paragraph, small
-from qafd.app.tables import download, table
-from qafd.export.comparison import Row, rows, rows_csv
+from qafd.app.tables import table
+from qafd.export.comparison import rows
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.retrieve.methods import is_method
@@ -161,19 +161,11 @@ def _reports(retrieval: Retrieval) -> str:
 
 
 def table_tab(sides: Sides) -> None:
-    """Draw all nodes with the methods that found them, and the comparison as files."""
-    comparison = sides.comparison
-    found = rows(comparison)
+    """Draw all nodes with the methods that found them."""
+    found = rows(sides.comparison)
     if not found:
         st.write("No method found anything.")
-    else:
-        _found_table(sides, found)
-    with st.container(horizontal=True):
-        download("Table as CSV", lambda: rows_csv(comparison), "comparison.csv",
-                 help="With each method's own score, rank and reason.")
-
-
-def _found_table(sides: Sides, found: Sequence[Row]) -> None:
+        return
     st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; those of the "
                 "most methods first. A score is shown over the method's largest, of a "
                 "passage over that of its best.")
@@ -183,11 +175,7 @@ def _found_table(sides: Sides, found: Sequence[Row]) -> None:
         "found by": [row.times for row in found]}
     config = {"name": st.column_config.TextColumn(width="medium")}
     for at, (name, _) in enumerate(sides.pairs):
-        shares: list[object] = []
-        for row in found:
-            one = row.found[at]
-            shares.append(one.share if one else None)
-        columns[name] = shares
+        columns[name] = [row.shares[at] for row in found]
         # Short names, so that six methods fit next to the sidebar.
         config[name] = st.column_config.NumberColumn(clean(name.split()[0], 40), format="percent",
                                                      help=plain(name))
