@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 from qafd.cli import main
-from qafd.export.formats import name_graph, write_graph
+from qafd.export.formats import FORMATS, write_graph
 from qafd.export.whole import whole
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
@@ -33,10 +33,10 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return knowledge
 
 
-def exported(knowledge: KnowledgeGraph, form: str, packed: bool = False) -> bytes:
+def exported(knowledge: KnowledgeGraph, form: str) -> bytes:
     file = io.BytesIO()
     with knowledge.store() as store, whole(store) as graph:
-        write_graph(graph, form, file, packed)
+        write_graph(graph, form, file)
     return file.getvalue()
 
 
@@ -49,12 +49,11 @@ def entities_and_relations(knowledge: KnowledgeGraph) -> tuple[set[str], set[tup
                                 for u, v, fields in whole.edges(data=True) if fields["kind"] == "relation"}
 
 
-@pytest.mark.parametrize(("form", "packed"), [
-    ("graphml", False), ("gexf", True), ("json", False), ("csv", False)])
+@pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
 def test_entities_and_relations_of_an_export_come_back_and_passages_are_counted(
-        sample: KnowledgeGraph, tmp_path: Path, form: str, packed: bool) -> None:
-    file = tmp_path / name_graph(form, packed)
-    file.write_bytes(exported(sample, form, packed))
+        sample: KnowledgeGraph, tmp_path: Path, form: str) -> None:
+    file = tmp_path / FORMATS[form].file_named("graph")
+    file.write_bytes(exported(sample, form))
     again = KnowledgeGraph(tmp_path / "again.db")
     again.add_graph(file, processes=1)
     assert entities_and_relations(again) == entities_and_relations(sample)

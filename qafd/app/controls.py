@@ -13,7 +13,6 @@ from qafd.app.session import bound, exchange, keep, put, session, value_of
 from qafd.graph import Graph
 from qafd.retrieve.qafd import WHOLE, FlowDiffusion
 
-FLOODED = 0.1  # share of the nodes that are seeds, from which on an alpha of 50 fills all
 NEAREST = 20  # passages that may be seeds next to the names of the question
 _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
            "variant": "Edge weight", "rule": "Source mass rule", "layer": "Diffuse over",
@@ -61,10 +60,6 @@ def controls(method: Method, prefix: str, graph: Graph, places: ControlPlaces,
 def mass_control(method: FlowDiffusion, usual: FlowDiffusion, prefix: str, graph: Graph) -> FlowDiffusion:
     """Draw the control of the mass alone, and return the method with its value."""
     spec = next(spec for spec in fields(method) if spec.name == "mass")
-    share = method.seeds / max(len(graph), 1)
-    if usual.rule == method.rule == "source-degree" and share > FLOODED:
-        st.caption(f"{method.seeds} seeds are {share:.0%} of all nodes here, so the mass floods the graph. "
-                   "Use fewer seeds and a smaller alpha to tell the meanings of a name apart.")
     return replace(method, mass=_control(spec, method, usual, prefix, graph))
 
 

@@ -84,13 +84,8 @@ OF_RETRIEVAL = {name: each for name, each in FORMATS.items() if each.written_by}
 OF_GRAPH = {name: each for name, each in FORMATS.items() if each.graph}
 
 
-def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -> None:
+def write_graph(graph: Whole, name: str, file: BinaryIO) -> None:
     """Write a graph in one of the formats `OF_GRAPH`.
-
-    Parameters
-    ----------
-    packed : bool
-        Into a zip file, which is read like the file in it; ten times smaller.
 
     Raises
     ------
@@ -101,7 +96,7 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
         raise ParameterError(f"a graph is not written as {name!r}; choose from "
                              f"{', '.join(OF_GRAPH)}")
     parts = OF_GRAPH[name].graph
-    if len(parts) == 1 and not packed:
+    if len(parts) == 1:
         for pieces in parts.values():
             for text in pieces(graph):
                 file.write(text.encode())
@@ -109,18 +104,8 @@ def write_graph(graph: Whole, name: str, file: BinaryIO, packed: bool = False) -
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry, pieces in parts.items():
             # without a time of its own, equal graphs are equal files
-            with archive.open(_build_entry(entry), "w", force_zip64=True) as part:
+            info = zipfile.ZipInfo(entry)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(info, "w", force_zip64=True) as part:
                 for text in pieces(graph):
                     part.write(text.encode())
-
-
-def name_graph(name: str, packed: bool) -> str:
-    """Return the name of a file of the whole graph."""
-    own = FORMATS[name].file_named("graph")
-    return f"{own}.zip" if packed and not own.endswith(".zip") else own
-
-
-def _build_entry(entry: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(entry)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    return info

@@ -114,19 +114,11 @@ def _head(knowledge: KnowledgeGraph, head: Head) -> None:
             *([count(head.pages, "page")] if head.pages else []),
             count(head.characters, "character")]
     st.caption(" · ".join(said) + (" · deleted: not in the graph" if head.deleted_at else ""))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        name = re.sub(r"[^\w.-]+", "_", head.name)[-80:]
-        if head.original:
-            st.download_button("Original file", lambda: in_store(
-                knowledge, lambda store: store.files.original(head.source) or b""),
-                               re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
-                               icon=":material/download:")
-        st.download_button("Text", lambda: in_store(
-            knowledge, lambda store: store.documents.get(head.name).text),
-                           name if name.endswith(".txt") else f"{name}.txt", "text/plain",
-                           on_click="ignore", icon=":material/download:",
-                           help="The text as it is stored." if head.original else
-                           "The text as it is stored. The file itself is not kept once it is read.")
+    if head.original:
+        st.download_button("Original file", lambda: in_store(
+            knowledge, lambda store: store.files.original(head.source) or b""),
+                           re.sub(r"[^\w.-]+", "_", head.source)[-80:], on_click="ignore",
+                           icon=":material/download:")
 
 
 def _way(shown: Excerpt, place: str) -> None:

@@ -17,15 +17,13 @@ from qafd.app.markup import in_document
 from qafd.app.pages import way
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
-from qafd.app.session import recall, session
 from qafd.app.tables import columns_of, download, format_button, table
 from qafd.explain.margins import measure_margins
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
-from qafd.runs import NOTE, Run, list_runs, save_run
+from qafd.runs import NOTE, Run, save_run
 from qafd.runs.replay import record_run
 from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
@@ -231,9 +229,6 @@ def _shell(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-KEPT = "kept run"
-
-
 def run_shown(view: View, note: str = "") -> Run:
     """Build the run of a view, with the places of its nodes."""
     places = place_nodes(view)[0]
@@ -243,36 +238,16 @@ def run_shown(view: View, note: str = "") -> Run:
 
 def keep_button(view: View) -> None:
     """Draw the button that saves the shown run, with an optional note."""
-    shown = view.version, view.question, view.method
     box = st.popover("Save this run", icon=":material/bookmark_add:", type="tertiary",
                      key="keeping", on_change="rerun",
                      help="Save the question, its settings and this result in the history.")
     if not box.open:  # a folded form need not be sent with every move of the mass
         return
-    with box:
-        key = recall(KEPT, shown)
-        if key is None or not _is_kept(view.knowledge, key):
-            key = _form(view)
-            if key is None:
-                return
-            session().results[KEPT] = shown, key  # also where a deleted run was
-        st.caption(":material/bookmark_added: Saved. It will not change.")
-        way("runs", "See it in Runs", run=key)
-
-
-def _form(view: View) -> str | None:
-    """Draw the form of the note, and return the id of the run once it is saved."""
-    place = st.empty()
-    with place.form("keep", border=False):
+    with box, st.form("keep", border=False, clear_on_submit=True):
         note = st.text_input("Note", max_chars=NOTE, placeholder="Note")
         if not st.form_submit_button("Save", type="primary"):
-            return None
-    place.empty()
-    with view.knowledge.store() as store:
-        return save_run(store, run_shown(view, note))
-
-
-def _is_kept(knowledge: KnowledgeGraph, key: str) -> bool:
-    """Return True if a run is still in the history."""
-    with knowledge.store() as store:
-        return any(row.id == key for row in list_runs(store))
+            return
+        with view.knowledge.store() as store:
+            key = save_run(store, run_shown(view, note))
+        st.caption(":material/bookmark_added: Saved. It will not change.")
+        way("runs", "See it in Runs", run=key)
