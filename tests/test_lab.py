@@ -14,8 +14,7 @@ from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.lab.movie import film
 from qafd.lab.planted import experiment
 from qafd.lab.robustness import returns
-from qafd.lab.sweep import Grid, sweep
-from qafd.lab.timeline import timeline
+from qafd.lab.sweep import Grid, reach, sweep
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
@@ -54,19 +53,12 @@ def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, pl
         sweep(corpus, plan, METHOD, Grid((), (5,), ("plain",)))
 
 
-def test_every_entry_of_a_timeline_divides_retrieved_from_not(corpus, plan):
+def test_a_timeline_ends_where_few_nodes_fill(corpus, plan, monkeypatch):
     problem = METHOD.problem(corpus, plan)
-    found = timeline(problem, 30.0)
-    assert found.entries
-    assert [e.mass for e in found.entries] == sorted(e.mass for e in found.entries)
-    for entry in found.entries[2::4]:
-        row = corpus.graph.row[entry.id]
-        for factor, inside in ((1 - 1e-6, False), (1 + 1e-6, True)):
-            at = replace(METHOD, mass=entry.mass * factor).problem(corpus, plan).solve()
-            assert (row in at.support) is inside
-    assert {entry.id for entry in found.entries if entry.seed} <= {
-        corpus.graph.ids[row] for row in problem.seeds.rows}
-    assert found.next_mass is None or found.next_mass > 30.0
+    assert reach(problem, 30.0) == 30.0
+    monkeypatch.setattr("qafd.lab.sweep.QUICK", 10)
+    most = reach(problem, 30.0)
+    assert len(problem.at(most).support) <= 10 < len(problem.at(2 * most).support)
 
 
 @pytest.mark.parametrize("seed", range(3))

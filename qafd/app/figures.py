@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from qafd.lab.planted import Experiment
     from qafd.lab.robustness import Return
     from qafd.lab.sweep import Cell
-    from qafd.lab.timeline import Timeline
 
 GREEN, YELLOW, RED = "#278c3f", "#c79a00", "#c9304a"
 SEED, FLOW = "rgba(39, 140, 63, 0.7)", "rgba(39, 140, 63, 0.35)"  # bars of the timeline
@@ -105,27 +104,26 @@ def _steps(title: str, many: int) -> dict[str, Any]:
             "categoryorder": "array"}
 
 
-def timeline_bars(timeline: "Timeline", shown: int, mass_label: str, now: float) -> "Figure":
-    """Draw the first nodes of a timeline as bars from entry to the end, the earliest on top.
+def timeline_bars(entries: Sequence[tuple[str, str, float, bool]], up_to: float, mass_label: str, now: float
+                  ) -> "Figure":
+    """Draw nodes as bars from the mass that fills them up to `up_to`, the earliest on top.
 
-    Seeds have a stronger color. A line marks the mass `now`, if it is on the axis.
+    Entries are names, kinds, masses, and True for seeds, which have a stronger color. A line marks the
+    mass `now`, if it is on the axis.
     """
-    entries = timeline.entries[:shown]
     figure = _new(104 + 19 * len(entries), {
         "title": f"full from: {mass_label}", "fixedrange": True,
-        "range": [0, timeline.up_to * 1.01]}, _rows(len(entries)), bargap=0, legend=ABOVE)
-    names = [label(entry.name) for entry in entries]
+        "range": [0, up_to * 1.01]}, _rows(len(entries)), bargap=0, legend=ABOVE)
+    names, masses = [label(name) for name, *_ in entries], [mass for _, _, mass, _ in entries]
     for seed, title, color in ((True, "seed", SEED), (False, "reached by the flow", FLOW)):
-        rows = [row for row, entry in enumerate(entries) if entry.seed == seed]
-        starts = [entries[row].mass for row in rows]
-        hovers = [f"{names[row]}: full from {say_number(entries[row].mass)}" for row in rows]
-        figure.add_bar(x=[timeline.up_to - mass for mass in starts], base=starts, y=rows,
-                       orientation="h", name=title, marker={"color": color},
-                       width=0.84, hovertext=hovers, hoverinfo="text")
-    starts = [entry.mass for entry in entries]
-    sides = ["middle right" if mass < 0.55 * timeline.up_to else "middle left" for mass in starts]
-    _add_names(figure, starts, list(range(len(entries))), names, sides)
-    if now <= timeline.up_to:
+        rows = [row for row, entry in enumerate(entries) if entry[3] == seed]
+        figure.add_bar(x=[up_to - masses[row] for row in rows], base=[masses[row] for row in rows], y=rows,
+                       orientation="h", name=title, marker={"color": color}, width=0.84,
+                       hovertext=[f"{names[row]}: full from {say_number(masses[row])}" for row in rows],
+                       hoverinfo="text")
+    sides = ["middle right" if mass < 0.55 * up_to else "middle left" for mass in masses]
+    _add_names(figure, masses, list(range(len(entries))), names, sides)
+    if now <= up_to:
         figure.add_vline(x=now, line={"color": ink(), "width": 1.5, "dash": "dash"})
     return figure
 

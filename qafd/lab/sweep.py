@@ -12,6 +12,7 @@ from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 
 MASSES = 8
+QUICK = 400  # nodes that a timeline shows at most
 
 
 @dataclass(frozen=True)
@@ -95,3 +96,10 @@ def masses_for(problem: Problem) -> tuple[float, ...]:
     if 0 < method.mass <= high:
         masses[int(np.argmin(np.abs(np.log(spread / method.mass))))] = method.mass
     return tuple(masses)
+
+
+def reach(problem: Problem, highest: float) -> float:
+    """Halve the mass `highest` until at most `QUICK` nodes fill."""
+    while len(problem.at(highest).support) > QUICK:
+        highest /= 2
+    return highest

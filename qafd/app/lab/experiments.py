@@ -19,6 +19,7 @@ from qafd.app.picture import place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
 from qafd.app.tables import download_csv
+from qafd.explain.entry import entries
 from qafd.explain.paths import row_name
 from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
@@ -27,8 +28,7 @@ from qafd.knowledge import read_corpus
 from qafd.lab.family import first_passages, solve_member
 from qafd.lab.movie import film
 from qafd.lab.robustness import returns
-from qafd.lab.sweep import Cell, Grid, masses_for, sweep
-from qafd.lab.timeline import reach, timeline
+from qafd.lab.sweep import Cell, Grid, masses_for, reach, sweep
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
 from qafd.view.panel import clean
 from qafd.view.placement import ASPECT
@@ -148,24 +148,26 @@ def timeline_tab(view: View) -> None:
     """Draw the mass at which each node fills."""
     problem = _problem(view)
     limit = reach(problem, problem.end())
-    found = timeline(problem, limit)
-    if not found.entries:
+    path, graph = entries(problem, limit), problem.layer
+    seeds = set(problem.seeds.rows.tolist())
+    found = [(row_name(graph, row), str(graph.kinds[row]), mass, row in seeds)
+             for row, mass in zip(path.rows.tolist(), path.alphas.tolist(), strict=True)]
+    if not found:
         st.write("Nothing fills up: no seed of this question has a neighbor.")
         return
     st.caption("A bar begins at the exact mass at which its node is full. With more mass it stays "
                "full. The dashed line is the mass now.")
-    shown_bars = many = len(found.entries)
+    shown_bars = many = len(found)
     if many > 10:
         shown_bars = st.slider("Nodes shown", 10, min(many, 150), min(many, 40),
                                **bound("timeline_shown"))
-    first = found.entries[0]
-    chart(figures.timeline_bars(found, shown_bars, mass_label(view.method), view.method.mass),
-          (f"Bars of {shown_bars} nodes; the first to fill is {clean(first.name, 40)} at "
-           f"{first.mass:.3g}; the mass is {view.method.mass:.3g} now."), "timeline",
-          ("node", "kind", "full from", "seed"),
-          [(entry.name, entry.kind, entry.mass, entry.seed) for entry in found.entries])
-    if found.next_mass is not None:
-        st.caption(f"Next: {brief(found.next_name, 60)} at {found.next_mass:.4g}.")
+    name, _, first, _ = found[0]
+    chart(figures.timeline_bars(found[:shown_bars], limit, mass_label(view.method), view.method.mass),
+          (f"Bars of {shown_bars} nodes; the first to fill is {clean(name, 40)} at "
+           f"{first:.3g}; the mass is {view.method.mass:.3g} now."), "timeline",
+          ("node", "kind", "full from", "seed"), found)
+    if path.next_row is not None:
+        st.caption(f"Next: {brief(row_name(graph, path.next_row), 60)} at {path.next_alpha:.4g}.")
 
 
 def movie_tab(view: View) -> None:
