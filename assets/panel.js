@@ -264,7 +264,7 @@ function moving(p) {
   };
   const nodes = live.panel.nodes.map((n) => ({ ...n, n: place(n.id) }));
   const edges = live.panel.edges.map((e) => ({ ...e, u: place(e.from), v: place(e.to) }));
-  return { ...data.panels[0], ...live.panel, nodes, edges };
+  return { ...data.panels[0], ...live.panel, nodes, edges, shapes: [] };
 }
 
 const hides = ({ look }, n) => look.only && n.state !== "saturated" && !n.seed
@@ -386,6 +386,7 @@ function card(p) {
   const c = { el, head, title: html("span", "title", head), subtitle: html("span", "subtitle", head),
     nodes: new Map(), edges: new Map() };
   c.svg = svg("svg", el, { role: "graphics-document", "aria-roledescription": "graph" });
+  c.shapeLayer = svg("g", c.svg);
   c.edgeLayer = svg("g", c.svg);
   c.flowLayer = svg("g", c.svg, { "aria-hidden": true });
   c.wordLayer = svg("g", c.svg, { class: "words", "aria-hidden": true });
@@ -404,7 +405,12 @@ function fill(p, c, panel) {
   const { nodes } = p.data;
   c.panel = panel;
   say(c.title, panel.title);
-  say(c.subtitle, panel.subtitle);
+  // Communities differ by their colors, named next to the title.
+  const communities = (panel.shapes ?? []).map((shape, i) => ({ ...shape, i })).filter(({ shape }) => shape === "hull");
+  if (communities.length) {
+    c.subtitle.replaceChildren();
+    for (const { title, i } of communities) html("span", `chip hue${i % 6}`, c.subtitle, short(title, 22));
+  } else say(c.subtitle, panel.subtitle);
   c.subtitle.title = panel.subtitle;
   say(c.footer, panel.footer);
   set(c.svg, { "aria-label": panel.alt });
@@ -542,6 +548,7 @@ function draw(p) {
     for (const n of c.nodes.values()) arrange(p, c, n, home.get(n.id));
     // Mass always runs towards nodes that are not full: arrowheads there would only fill the picture.
     for (const e of c.edges.values()) e.gone || set(e.el, { d: arrow(e.u, e.v, thick(p, e), e.arrow && e.v.state !== "wet") });
+    shapes(c);
     stream(p, c);
     label(p, c);
   }
@@ -568,6 +575,55 @@ function stream(p, c) {
     line.style.setProperty("--far", -PERIOD * (1 + Math.round(4 * e.w)));
     line.edge = e;
   }
+}
+
+// ---- shapes of a method: hulls around communities, rings of hops, ribbons along paths
+
+function shapes(c) {
+  c.shapeLayer.replaceChildren();
+  c.marks = [];
+  (c.panel.shapes ?? []).forEach(({ shape, n, title }, i) => {
+    const spots = n.map((at) => [...c.nodes.values()].find((node) => node.index === at)).filter(Boolean);
+    const points = shape === "ribbon" ? spots.map((s) => [s.px, s.py]) : hull(spots.map((s) => [s.px, s.py]));
+    if (!points.length) return;
+    const d = `M${points.map((at) => at.map((v) => v.toFixed(1)).join(" ")).join("L")}${shape === "ribbon" ? "" : "Z"}`;
+    const g = svg("g", c.shapeLayer, { class: `${shape} hue${i % 6}` });
+    say(svg("title", g), title);
+    svg("path", g, { d });
+    if (shape === "ring") svg("path", g, { d, class: "inner" });
+    if (shape !== "ring") return;
+    const at = beside(c, points);
+    if (!at) return;
+    say(svg("text", g, { x: (at.x0 + at.x1) / 2, y: at.y1 - 4 }), title);
+    c.marks.push(at);
+  });
+}
+
+// The place of a ring's word: outside of a corner, the topmost first, where no node would hide it.
+function beside(c, corners) {
+  const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks];
+  for (const [px, y] of [...corners].sort((a, b) => a[1] - b[1])) {
+    const x = clamp(px, 26, c.w - 26);
+    for (const y1 of [y - 17, y + 33]) {
+      const at = { x0: x - 22, x1: x + 22, y0: y1 - 15, y1 };
+      if (at.y0 >= 0 && at.y1 <= c.h && !taken.some((other) => meets(at, other))) return at;
+    }
+  }
+  return null;
+}
+
+// The convex hull, counterclockwise (Andrew's monotone chain).
+function hull(points) {
+  const sorted = points.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const half = (some) => some.reduce((chain, at) => {
+    while (chain.length > 1) {
+      const [[x, y], [X, Y]] = chain.slice(-2);
+      if ((X - x) * (at[1] - y) - (Y - y) * (at[0] - x) > 0) break;
+      chain.pop();
+    }
+    return [...chain, at];
+  }, []);
+  return [...half(sorted).slice(0, -1), ...half(sorted.toReversed()).slice(0, -1)];
 }
 
 const boxed = (name, w) => short(name, w < 480 ? 16 : 24);
@@ -686,7 +742,7 @@ const crosses = (r, e) => {
 };
 
 function label(p, c) {
-  const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent)], edges = c.edges.size > 160 ? null : [...c.edges.values()].filter((e) => !e.gone);
+  const taken = [...c.order.filter((n) => n.state !== "ghost").map(extent), ...c.marks], edges = c.edges.size > 160 ? null : [...c.edges.values()].filter((e) => !e.gone);
   const nodes = c.order.filter((n) => n.state !== "ghost");
   const named = new Set(p.data.named ?? []); // names of the answer are always shown
   const rank = (n) => (n.id === p.selected ? -2e5 : named.has(n.id) ? -15e4 : n.only ? -1e5 : { wet: 2e5, dry: 3e5 }[n.state] ?? (n.square ? 1e5 : 0)) + n.rank;
@@ -1094,6 +1150,11 @@ function legend(p) {
     item(words.shared, icon(16, "shared", [6, 6, 6]));
   }
   if (l.passages) item(words.passage, icon(16, "passage saturated", [5.5, 5.5, 1.5]));
+  if (p.data.panels.some(({ shapes }) => shapes?.some(({ shape }) => shape === "ribbon"))) {
+    const s = canvas(34, 18, 0, 0);
+    svg("path", svg("g", s, { class: "ribbon hue0" }), { d: "M7 9L27 9" });
+    item(words.ribbon, s);
+  }
   if (l.wet) item(words.wet, icon(16, "wet", [5.5, 5.5, 5.5]));
   if (l.dry) item(words.dry, icon(16, "dry", [4, 4, 4]));
   item(words.ghost, icon(10, "ghost", [2.6, 2.6, 2.6]));

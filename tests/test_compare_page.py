@@ -47,6 +47,10 @@ def open_page(open_page: Callable[..., Any]) -> Callable[..., Any]:
     return visit
 
 
+BOXES = """all => all.map(n => { const b = n.getBoundingClientRect();
+return [b.left, b.top, b.right, b.bottom]; })"""
+
+
 def places(tab: Any) -> dict[str, tuple[int, int]]:
     """Where each node of the first panel comes to rest; boxes of seeds give way to others."""
     tab.locator(PAINTED).first.wait_for(timeout=60_000)
@@ -100,6 +104,21 @@ def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> No
     tab.get_by_text(re.compile("similarity .* to the keyword")).wait_for()
     for i in (0, 1):
         assert cards.nth(i).locator("g.selected").count() == 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_rings_and_seeds_have_words_that_no_node_hides(open_page: Any, width: int) -> None:
+    tab = open_page("/compare?methods=ego&methods=qafd&q=Who+built+a+lens+for+Cordouan%3F", width=width)
+    words = tab.locator("g.ring text").evaluate_all(BOXES)
+    nodes = tab.locator("section.card").first.locator(".node:not(.ghost) .shape").evaluate_all(BOXES)
+    assert words
+    for left, top, right, bottom in words:
+        assert not [n for n in nodes
+                    if n[0] < right and left < n[2] and n[1] < bottom and top < n[3]]
+    seeds = tab.locator("section.card").last.locator(".node.seed.passage")
+    assert seeds.count() > 1
+    assert seeds.locator("text.off").count() == 0
 
 
 @pytest.mark.browser

@@ -10,6 +10,7 @@ from qafd.records import Floats
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups
+from qafd.view.idioms import Idiom
 
 # The ramp is monotone in lightness, so its order survives every color blindness and a gray print;
 # in the dark theme the strong end stays clear of the background.
@@ -144,6 +145,8 @@ class Look:
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str
         Ids of nodes that were added to the layout later; no other node gives way to them.
+    idioms : sequence of sequence of Idiom
+        The shapes of each panel's method.
     largest : sequence of float
         The importance that is 100%, one per retrieval; by default the largest of its nodes.
     scale : Scale or None
@@ -166,6 +169,7 @@ class Look:
     graph_size: int | None = None
     boxes: Sequence[str] | None = None
     late: Collection[str] = ()
+    idioms: Sequence[Sequence[Idiom]] = ()
     largest: Sequence[float] = ()
     scale: Scale | None = None
     groups: Groups | None = None

@@ -16,10 +16,18 @@ from qafd.reasons import ReasonKind
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.drawing import Caption, Drawing, Look, largest_of, place_on_ramp, share_of
 from qafd.view.groups import Groups
+from qafd.view.idioms import Idiom
 from qafd.view.layout import Positions
 from qafd.view.legend import coloring
 from qafd.view.shown import Shown, choose, drawn_nodes, found_once
-from qafd.wording.panels import say_footer, say_number, say_percent, say_picture, say_words
+from qafd.wording.panels import (
+    say_footer,
+    say_idiom,
+    say_number,
+    say_percent,
+    say_picture,
+    say_words,
+)
 from qafd.wording.reasons import word_reason
 
 NAME_LENGTH = 120
@@ -63,6 +71,8 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
     index = {node: i for i, node in enumerate(sorted(drawn))}
     picture = _Picture(drawing, look, index, found_once(shown) if look.lone else set())
     panels = list(map(picture.panel, shown, captions, largest))
+    for panel, idioms in zip(panels, look.idioms, strict=False):
+        panel["shapes"] = _shapes(idioms, index)
     ramp, legend = coloring(shown, drawing, largest, look)
     return {
         "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
@@ -115,6 +125,17 @@ def place(node: RetrievedNode, at: tuple[float, float], drawing: Drawing, look: 
 def _name_groups(groups: Groups) -> dict[str, list[str]]:
     return {"document": [clean(name, NAME_LENGTH) for name in groups.documents],
             "community": [clean(name, NAME_LENGTH) for name in groups.communities]}
+
+
+def _shapes(idioms: Sequence[Idiom], index: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return the shapes of a panel over the nodes that are drawn."""
+    shapes = []
+    for idiom in idioms:
+        nodes = [index[node] for node in idiom.nodes if node in index]
+        if nodes:
+            title = say_idiom(idiom.shape, idiom.title, idiom.number)
+            shapes.append({"shape": idiom.shape, "n": nodes, "title": clean(title, NAME_LENGTH)})
+    return shapes
 
 
 def clean(text: str, length: int) -> str:

@@ -16,7 +16,7 @@ _WORDS = {
     "ghost": "not retrieved", "seed": "seed", "later": "seed of a further question",
     "only": "retrieved here only", "shared": "by others too", "possible": "possible: not by the names alone",
     "shares": "how far each condition fills it",
-    "passage": "passage", "panels": "by panel",
+    "passage": "passage", "ribbon": "one of the best paths", "panels": "by panel",
     "named": "{name}, {facts}", "elsewhere": "{name}, not retrieved here",
     "out": "Zoom out", "in": "Zoom in", "reset": "Reset", "all": "Show everything",
     "svg": "Download as SVG", "png": "Download as PNG", "link": "Link",
@@ -107,6 +107,17 @@ def say_picture(title: str, shown: "Shown", names: Sequence[str],
         return words
     source, target, flow = largest
     return f"{words} The largest flow, {say_number(flow)}, runs from {source} to {target}."
+
+
+def say_idiom(shape: str, title: str, number: int) -> str:
+    """Name a shape in a method's picture: a community, a ring of hops, a path."""
+    if shape == "ring" and number == 0:
+        return "seeds"
+    if shape == "ring":
+        return count(number, "hop")
+    if shape == "ribbon":
+        return f"path {number}"
+    return title
 
 
 def say_alone(names: Sequence[str]) -> str:

@@ -18,8 +18,9 @@ from qafd.retrieve.base import WET, Retrieval, RetrievedNode
 from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
 from qafd.retrieve.methods import method_of
 from qafd.retrieve.qafd import FlowDiffusion
-from qafd.view.contraction import drawn_contracted
+from qafd.view.contraction import contract_passages, drawn_contracted
 from qafd.view.drawing import Caption, Drawing, Look, largest_of
+from qafd.view.idioms import RIBBON, Idiom, idioms_of
 from qafd.view.layout import Positions
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT
@@ -45,10 +46,11 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     empty = Retrieval(sides.plan.question, "", {}, (), (), ())
     retrievals = [column.retrieval or empty for column in columns]
     largest = [largest_of(retrieval.nodes) for retrieval in retrievals]
+    idioms = list(map(idioms_of, retrievals))
     # Without its passages, a method that finds nothing else would have no picture.
     contract = drawing.contract and all(column.found for column in columns if column.retrieval)
     if contract:
-        retrievals = list(map(drawn_contracted, retrievals))
+        retrievals = list(map(_contract, retrievals, idioms))
     names = _list_drawable(sides)
     frozen, others, boxes = compute_shared(
         "compared", (sides.knowledge.id, sides.version, sides.plan.question, names),
@@ -64,7 +66,7 @@ def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) ->
     return panel_data(
         retrievals, replace(drawing, contract=False, limit=DRAWN, aspect=ASPECT),
         positions=positions, look=Look(
-            captions, others, picked, sides.choice.lone, boxes=boxes, largest=largest,
+            captions, others, picked, sides.choice.lone, boxes=boxes, idioms=idioms, largest=largest,
             late=positions.keys() - frozen.keys()))
 
 
@@ -74,6 +76,18 @@ def _select_prominent(retrievals: Sequence[Retrieval]) -> dict[str, RetrievedNod
     for retrieval in retrievals:
         shown |= {node.id: node for node in select_prominent(retrieval, DRAWN)}
     return shown
+
+
+def _contract(retrieval: Retrieval, idioms: Sequence[Idiom]) -> Retrieval:
+    """Contract the passages of a retrieval, except those on drawn paths."""
+    passages = {node.id for node in retrieval.nodes if node.kind == "passage"}
+    on_paths = set()
+    for idiom in idioms:
+        if idiom.shape == RIBBON:
+            on_paths |= passages.intersection(idiom.nodes)
+    if on_paths:
+        return contract_passages(retrieval, on_paths)
+    return drawn_contracted(retrieval)
 
 
 def _near(graph: Graph, retrievals: list[Retrieval]) -> list[tuple[str, str]]:
