@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 
 from qafd.errors import ModelError, QafdError
@@ -27,15 +26,11 @@ _SHARED = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone
 
 @dataclass(frozen=True)
 class Configuration:
-    """The settings of the environment; "" if unset, None for a password that is not set.
-
-    `address` is the listening address of a server started without `qafd app`.
-    """
+    """The settings of the environment; "" if unset, None for a password that is not set."""
 
     password: str | None = None
     key: str = ""
     base_url: str = ""
-    address: str = ""
 
 
 def installation(home: Path, configuration: Configuration) -> list[Check]:
@@ -166,20 +161,8 @@ def _key(configuration: Configuration) -> Check:
     except QafdError as error:
         return Check("API key", False,
                      f"OPENAI_API_KEY cannot be used: {error}.")
-    if _public(configuration.address) and not configuration.password:
-        return Check("API key", True,
-                     f"OPENAI_API_KEY is set and {configuration.address} can be reached by others, "
-                     "who can spend money with it; set QAFD_PASSWORD.",
-                     warning=True)
     return Check("API key", True,
                  f"OPENAI_API_KEY is set, and is sent to {host} only.")
-
-
-def _public(address: str) -> bool:
-    try:
-        return not ip_address(address).is_loopback
-    except ValueError:
-        return address not in ("", "localhost")
 
 
 def _refuse_lookup(host: str) -> tuple[Address, ...]:

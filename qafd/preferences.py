@@ -16,21 +16,20 @@ from qafd.storage import Workspace
 
 @dataclass(frozen=True)
 class Provider:
-    """A kind of model server and where it usually listens; `local` ones need no key."""
+    """A kind of model server and where it usually listens."""
 
     label: str
     base_url: str
-    local: bool = True
 
 
 PROVIDERS = {
     "offline": Provider("Offline: no language model", ""),
-    "openai": Provider("OpenAI", OPENAI, local=False),
+    "openai": Provider("OpenAI", OPENAI),
     "ollama": Provider("Ollama", "http://localhost:11434/v1"),
     "lmstudio": Provider("LM Studio", "http://localhost:1234/v1"),
     "vllm": Provider("vLLM", "http://localhost:8000/v1"),
     "llamacpp": Provider("llama.cpp", "http://localhost:8080/v1"),
-    "custom": Provider("Another address", "", local=False),
+    "custom": Provider("Another address", ""),
 }
 
 

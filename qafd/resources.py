@@ -1,5 +1,6 @@
-"""The files next to the code, in the wheel or in a checkout."""
+"""The files next to the code, in the wheel or in a checkout, and the folder of the app's own."""
 
+import os
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -28,3 +29,8 @@ def lexicon(file: str, name: str) -> frozenset[str]:
     """Return a list of words that a rule needs; each file of assets/lexicons names its source and licence."""
     words = tomllib.loads((assets() / "lexicons" / f"{file}.toml").read_text("utf-8"))
     return frozenset(words[name].split())
+
+
+def home() -> Path:
+    """Return the folder of the app's workspaces and settings: $QAFD_HOME, else .qafd in the user's home."""
+    return Path(os.environ.get("QAFD_HOME") or Path.home() / ".qafd")

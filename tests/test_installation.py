@@ -58,13 +58,8 @@ def test_a_password_that_protects_little_is_warned_of(
     ({"key": "sk-CANARY", "base_url": "http://example.org/v1"}, "fail"),
     ({"key": "sk-CANARY", "base_url": "http://ollama:11434/v1"}, "ok"),
     ({"key": "sk-CANARY", "base_url": "http://0xa9fea9fe/v1"}, "fail"),
-    ({"key": "sk-CANARY", "base_url": "no address"}, "fail"),
-    ({"key": "sk-CANARY", "address": "127.0.0.1"}, "ok"),
-    ({"key": "sk-CANARY", "address": "localhost"}, "ok"),
-    ({"key": "sk-CANARY", "address": "0.0.0.0"}, "warn"),
-    ({"key": "sk-CANARY", "address": "qafd.example.org"}, "warn"),
-    ({"key": "sk-CANARY", "address": "0.0.0.0", "password": LONG}, "ok")])
-def test_a_key_that_leaks_or_that_strangers_can_spend_is_said(
+    ({"key": "sk-CANARY", "base_url": "no address"}, "fail")])
+def test_a_key_that_leaks_is_said(
         said: dict[str, str], state: str, tmp_path: Path) -> None:
     check = found(tmp_path, **said)["API key"]
     assert check.state == state, check.text

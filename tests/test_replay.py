@@ -6,8 +6,8 @@ import pytest
 
 from qafd.errors import ParameterError
 from qafd.knowledge import KnowledgeGraph
+from qafd.runs.difference import record_run, replay_run
 from qafd.runs.file import read_run, write_run
-from qafd.runs.replay import record_run, replay_run
 from qafd.wording.runs import say_replay
 
 TEXTS = {"a.txt": "Ada Lovelace met Charles Babbage in London. Ada Lovelace wrote notes.",

@@ -14,9 +14,8 @@ from qafd.errors import ParseError, StoreError
 from qafd.explain.edges import mass_balance
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import Run, delete_runs, list_runs, load_run, save_run
-from qafd.runs.difference import settings_of
+from qafd.runs.difference import record_run, replay_run, settings_of
 from qafd.runs.file import PARTS, read_run, run_json, write_run
-from qafd.runs.replay import record_run, replay_run
 from qafd.runs.stored import plain_of, record_of
 from qafd.runs.verify import FindingKind, seal, verify
 from qafd.storage import open_workspace

@@ -12,9 +12,9 @@ from qafd.evaluate import evaluate
 from qafd.evaluate.collection import saved_questions
 from qafd.knowledge import KnowledgeGraph
 from qafd.runs import list_runs, save_run
+from qafd.runs.difference import record_run
 from qafd.runs.file import read_run, write_run
 from qafd.runs.imported import read_columns, read_marks, refuse_place
-from qafd.runs.replay import record_run
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 OTHER = "Which cultivar gave the Macintosh its name?"

@@ -8,7 +8,7 @@ from faults import FaultServer
 from tiny import tiny_index
 
 from qafd.cli import main
-from qafd.curate.unread import unread
+from qafd.curate.filelist import unread
 from qafd.errors import StoreError
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.storage import open_workspace

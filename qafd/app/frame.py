@@ -62,8 +62,7 @@ def _begin(page: StreamlitPage) -> None:
         # A link to a page that was seen before would lose against its widgets' old values; the
         # address of the page before may still be there too, with its values.
         for key in set(st.query_params) & set(st.session_state) - {WORKSPACE}:
-            if not all(_shows(str(key), text) for text in st.query_params.get_all(str(key))):
-                forget(str(key))
+            forget(str(key))
     # Drawn parts stay until they are replaced; a page begins on an empty one.
     with st.empty().container():
         _show(page)
@@ -91,16 +90,3 @@ def _say_what_cannot_be_written() -> None:
     location = location_of(st.session_state[WORKSPACE])
     if not is_writable(location) and size_of(location) is not None:
         st.sidebar.caption("This workspace is read-only here.")
-
-
-def _shows(key: str, text: str) -> bool:
-    value = st.session_state[key]
-    values = value if isinstance(value, list) else [value]
-    return any(_same(text, one) for one in values)
-
-
-def _same(text: str, value: object) -> bool:
-    try:
-        return text.lower() == str(value).lower() or float(text) == value
-    except ValueError:
-        return False

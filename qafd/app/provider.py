@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from qafd.app import access
-from qafd.app.home import home
 from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.reader import Keys
 from qafd.models.address import OPENAI, check_address, is_local
 from qafd.models.cost import FREE, Meter, Metered
 from qafd.preferences import PROVIDERS, Preferences, load
+from qafd.resources import home
 
 if TYPE_CHECKING:
     from qafd.models.endpoint import Endpoint

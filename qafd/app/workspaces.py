@@ -8,13 +8,13 @@ import streamlit as st
 
 from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import escape_sentence, plain
-from qafd.app.home import home
 from qafd.app.pages import page
 from qafd.app.provider import keys, preferences, spending
 from qafd.app.session import WORKSPACE, Coming, is_private, put_next, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.jobs import needs_worker, start_worker
 from qafd.knowledge import KnowledgeGraph
+from qafd.resources import home
 from qafd.samples import SAMPLES, sample_file
 from qafd.storage import (
     Location,

@@ -9,9 +9,11 @@ from qafd.answer.conversation import keep_turn
 from qafd.cli.command import Outcome, note, wants_json
 from qafd.cli.inquiry import Inquiry
 from qafd.cli.models import ModelRequest
+from qafd.cli.streams import text_of
 from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain.chains import Chain
-from qafd.knowledge import KnowledgeGraph, cite_reply, draft_answer
+from qafd.explain.conditions import AnswerConditions, ConditionRow
+from qafd.knowledge import KnowledgeGraph, check_conditions, cite_reply, draft_answer
 from qafd.models import Streamed
 from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
@@ -21,8 +23,11 @@ from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Retrieval
+from qafd.retrieve.conditions import restate_conditions
+from qafd.retrieve.evidence import LEVELS
+from qafd.retrieve.exact import ExactMatches
 from qafd.wording.answers import say_doubts, say_heading, say_status
-from qafd.wording.explanations import say_chain, say_hop
+from qafd.wording.explanations import say_chain, say_condition, say_hop, say_met
 from qafd.wording.reasons import word_notice
 
 CHAINS = 3
@@ -186,3 +191,44 @@ def _citation_data(citation: Citation) -> dict[str, Any]:
     return {"number": citation.number, "title": citation.title, "document": passage.document,
             "page": passage.page, "where": citation.where, "support": citation.support,
             "sentences": sentences}
+
+
+LENGTH, TOKENS = "short", 1500  # of a written answer, and what a model is shown for it
+
+
+def exact(knowledge: KnowledgeGraph, question: str, evidence: str, answers: int, conditions: Sequence[str],
+          asked: ModelRequest) -> Outcome:
+    text = text_of(question)
+    client = asked.client(knowledge, "answer", text) if asked.model else None
+    method = ExactMatches(evidence=evidence, answers=answers)
+    graph = knowledge.graph
+    plan = knowledge.plan(text, graph)
+    if conditions:
+        plan = restate_conditions(graph, plan, conditions)
+    knowledge.build_layers(method.needs)
+    retrieval = knowledge.retrieve(plan, method, graph=graph)
+    found = check_conditions(knowledge, retrieval)
+    notices = [word_notice(notice) for notice in retrieval.notices]
+    data: dict[str, Any] = {"question": retrieval.query, "notices": notices, "answers": found}
+    lines = list(_lines(found))
+    if client is None or not found:
+        return Outcome(data, lines, bool(found), notes=notices)
+    try:
+        given = write_answer(knowledge, retrieval, client, knowledge.answer(retrieval), TOKENS, LENGTH)
+    except ModelError as error:
+        return Outcome(data, lines, notes=notices, failure=error)
+    data["written"] = answer_data(given, None)["written"]
+    return Outcome(data, [*answer_lines(given), "", *lines], notes=notices)
+
+
+def _lines(found: Sequence[AnswerConditions]) -> Iterator[str]:
+    for number, answer in enumerate(found, 1):
+        yield f"{number}. {one_line(answer.name, 200)}  {say_met(answer)}"
+        for row in answer.rows:
+            yield f"   {_mark(row)} {one_line(say_condition(row), 600)}"
+
+
+def _mark(row: ConditionRow) -> str:
+    if not row.met:
+        return "-"
+    return "~" if row.level in LEVELS[1:] else "+"

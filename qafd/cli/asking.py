@@ -24,8 +24,8 @@ from qafd.retrieve.compare import Comparison
 from qafd.retrieve.methods import is_method
 from qafd.retrieve.rank import word_parts
 from qafd.runs import save_run
+from qafd.runs.difference import record_run
 from qafd.runs.imported import read_columns
-from qafd.runs.replay import record_run
 from qafd.runs.verify import seal
 from qafd.storage import Location
 from qafd.wording.answers import say_certainty

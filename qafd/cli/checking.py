@@ -2,13 +2,13 @@
 
 import os
 
-from qafd.app.home import home
 from qafd.cli.command import Outcome
 from qafd.cli.models import endpoint_named, key_for
 from qafd.installation import Configuration, check_workspace, installation
 from qafd.models.address import OPENAI
 from qafd.reading.text.plaintext import one_line
 from qafd.records import Check
+from qafd.resources import home
 from qafd.storage import Location
 
 
@@ -17,7 +17,7 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
     environment = os.environ
     checks = installation(home(), Configuration(
         environment.get("QAFD_PASSWORD"), environment.get("OPENAI_API_KEY", ""),
-        environment.get("OPENAI_BASE_URL", ""), environment.get("STREAMLIT_SERVER_ADDRESS", "")))
+        environment.get("OPENAI_BASE_URL", "")))
     if db is not None and not quick:
         checks += check_workspace(db, deep=deep)
     if endpoint:

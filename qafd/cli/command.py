@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.app.home import home
 from qafd.cli import CAPPED, DONE, FAILED, INTERRUPTED, NOTHING_FOUND, qafd
 from qafd.cli.options import Function, db_option
 from qafd.errors import ModelError, ParameterError, SpendingCapError
+from qafd.resources import home
 
 if TYPE_CHECKING:
     from qafd.knowledge import KnowledgeGraph

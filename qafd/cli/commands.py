@@ -102,7 +102,7 @@ def index_files() -> None:
 @db_option
 @engine_option
 @click.option("--once", is_flag=True, help="End when no job is waiting.")
-@work("working.worker")
+@work("indexing.worker")
 def worker() -> None:
     """Read new documents of all workspaces of a database.
 
@@ -259,7 +259,7 @@ def answer() -> None:
               "those read from the question; may be repeated. Write \"not NAME\" if the answer must not "
               "be related to it.")
 @may_call_model
-@work("exact.exact")
+@work("answering.exact")
 def exact() -> None:
     """List the answers that meet all conditions of a question."""
 

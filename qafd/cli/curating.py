@@ -20,9 +20,9 @@ from qafd.curate.entities import (
     keep_apart,
     suggestions,
 )
+from qafd.curate.filelist import Unread, unread
 from qafd.curate.neighbors import connect, disconnect, neighbors
 from qafd.curate.splitting import find_mixed, split
-from qafd.curate.unread import Unread, unread
 from qafd.edits import Edit
 from qafd.errors import ParameterError
 from qafd.ingest import refresh

@@ -2,10 +2,11 @@
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from qafd.cli import NOTHING_FOUND
+from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.command import (
     Outcome,
     keys_of_environment,
@@ -20,15 +21,15 @@ from qafd.cli.contents import outcome_of, word_calls
 from qafd.cli.models import choose_reader
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
-from qafd.errors import ParameterError
+from qafd.errors import BusyError, ParameterError, QafdError
 from qafd.ingest import index, plan
 from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
-from qafd.ingest.jobs import estimate_unparsed
-from qafd.ingest.reader import ModelChoice, choose, needs_languages, read_choice
+from qafd.ingest.jobs import estimate_unparsed, needs_worker, work
+from qafd.ingest.reader import Keys, ModelChoice, choose, needs_languages, read_choice
 from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
-from qafd.storage import Location, Workspace, open_workspace, size_of
+from qafd.storage import Location, Workspace, beside, names_beside, open_workspace, size_of
 from qafd.storage.rows import clean_name, now
 from qafd.wording import count
 from qafd.wording.documents import (
@@ -207,3 +208,37 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     notices = file.notices[1:] or graph.notices
     return Outcome({**found, "notices": notices}, lines, failed=bool(file.error),
                    notes=notices, interrupted=stopped())
+
+
+SECONDS = 2.0  # between two looks at what waits
+
+
+def worker(db: Location | None, engine: int | str, once: bool) -> int:
+    root, keys = require_location(db), keys_of_environment()
+    spending()
+    while True:
+        try:
+            urls = [beside(root, name) for name in names_beside(root)]
+            worked = [url for url in urls if _work_on(url, engine, keys)]
+        except QafdError as error:
+            note(str(error))
+            worked = []
+        if not worked:
+            if once:
+                return DONE
+            time.sleep(SECONDS)
+
+
+def _work_on(url: str, engine: int | str, keys: Keys) -> bool:
+    """Do the jobs of a workspace, if any wait for a worker; whether there were any."""
+    try:
+        with open_workspace(url, make=False) as store:
+            waiting = needs_worker(store, keys)
+        if waiting:
+            work(url, processes=engine, keys=keys)
+    except BusyError:  # another one was faster
+        return False
+    except QafdError as error:
+        note(str(error))
+        return False
+    return waiting

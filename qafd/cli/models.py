@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.app.home import home
 from qafd.cli.command import settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ModelError, ParameterError
 from qafd.models.calls import CallSettings
+from qafd.resources import home
 
 if TYPE_CHECKING:
     from qafd.ingest.reader import ModelChoice

@@ -20,10 +20,9 @@ from qafd.runs import (
     load_run,
 )
 from qafd.runs import list_runs as list_saved
-from qafd.runs.difference import RunDifference, difference
+from qafd.runs.difference import RunDifference, difference, replay_run
 from qafd.runs.file import read_run, run_json
 from qafd.runs.imported import add_file
-from qafd.runs.replay import replay_run
 from qafd.runs.verify import verify as verify_query
 from qafd.wording.runs import (
     say_difference,

@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from itertools import combinations
 from math import exp
@@ -20,8 +19,6 @@ from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
 
-SIMILAR = 5  # entities that are offered for a name that none has
-ALIKE = 0.6  # of the letters of two names, in order
 MOSTLY = 0.9  # of the passages of all names that another begins or ends
 SHORT = 6  # letters from which one letter more or less is a slip of the pen
 SUGGESTED = 50  # pairs of entities at most
@@ -134,12 +131,6 @@ def _plain(text: str) -> str:
     return as_typed(text).casefold().replace("-", " ")
 
 
-def similar(entities: Iterable[Entity], typed: str) -> tuple[Entity, ...]:
-    """Return the entities with the names most similar to the typed text, most similar first."""
-    known = {_plain(one.name): one for one in entities}
-    return tuple(known[name] for name in get_close_matches(_plain(typed), known, SIMILAR, ALIKE))
-
-
 def entity(store: Workspace, name: str) -> Entity:
     """Return the entity of a name, also of one that an edit gave it.
 
@@ -151,9 +142,7 @@ def entity(store: Workspace, name: str) -> Entity:
     key = canonical(name)
     for one in entities(store, store.edits.map_merged().get(key, key)) if key else ():
         return one
-    near = [repr(one.name) for one in similar(entities(store), name)]
-    remedy = f"did you mean {', '.join(near)}?" if near else "'qafd entities' lists them"
-    raise ParameterError(f"there is no entity called {name!r}; {remedy}")
+    raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")
 
 
 def call(store: Workspace, known: str, name: str) -> int:

@@ -5,6 +5,7 @@ and the retrievers of other frameworks pass on as they are. None of them changes
 documents; a language model reads the questions if `KnowledgeGraph.reader` is one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, RetrievedPassage
 from qafd.retrieve.methods import PAPER, canonical
 from qafd.storage.rows import DocumentRow
-from qafd.view.groups import new_neighbors
+from qafd.view.groups import near
 from qafd.wording.answers import say_status
 from qafd.wording.explanations import say_balance, say_path, say_remedy, say_why, say_why_not
 from qafd.wording.reasons import word_notice
@@ -300,14 +301,28 @@ def neighbors(knowledge: KnowledgeGraph, node: Node, limit: Limit = 10) -> Neigh
     _check(node, limit)
     graph = knowledge.graph
     row = _find_row(graph, node)
-    found = new_neighbors(graph, graph.ids[row], (), through_passages=graph.kinds[row] != "passage")[:limit]
+    counts = _count_shared(graph, row)
+    found = sorted(counts.items(), key=lambda pair: (-pair[1], graph.ids[pair[0]]))[:limit]
     with knowledge.store() as store:
-        labels = store.graph.labels([graph.ids[row], *(graph.ids[near] for near, _ in found)])
-    near = []
+        labels = store.graph.labels([graph.ids[row], *(graph.ids[other] for other, _ in found)])
+    entities = []
     for other, shared in found:
         ends = frozenset((graph.ids[row], graph.ids[other]))
-        near.append(NearEntity(graph.names[other], shared, labels.get(ends, "")))
-    return NeighborsReply(graph.names[row], tuple(near))
+        entities.append(NearEntity(graph.names[other], shared, labels.get(ends, "")))
+    return NeighborsReply(graph.names[row], tuple(entities))
+
+
+def _count_shared(graph: Graph, row: int) -> Counter[int]:
+    """Count the passages that entities share with one, or the names of a passage once each."""
+    around = near(graph, row)
+    if graph.kinds[row] == "passage":
+        return Counter(around)
+    found: Counter[int] = Counter()
+    for passage in around:
+        if graph.kinds[passage] == "passage":
+            found.update(other for other in near(graph, passage) if graph.kinds[other] != "passage")
+    del found[row]
+    return found
 
 
 def paths(knowledge: KnowledgeGraph, question: Question, node: Node, limit: Limit = 5) -> PathsReply:

@@ -9,31 +9,7 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.retrieve.layers.communities import partition
 
-MOST = 12  # new neighbors of one node
 NEAR = 200  # neighbors of a node that are looked at
-
-
-def new_neighbors(graph: Graph, node: str, known: Collection[str],
-                  through_passages: bool) -> list[tuple[int, int]]:
-    """Return the rows and frequencies of a node's foremost neighbors that are not known."""
-    if node not in graph.row:
-        return []
-    found = _neighbors(graph, graph.row[node], through_passages)
-    new = [row for row in found if graph.ids[row] not in known]
-    new.sort(key=lambda row: (-found[row], graph.ids[row]))
-    return [(row, found[row]) for row in new[:MOST]]
-
-
-def _neighbors(graph: Graph, row: int, through_passages: bool) -> Counter[int]:
-    """Count the rows joined to a row, or sharing passages with it."""
-    found: Counter[int] = Counter()
-    for other in near(graph, row):
-        if not through_passages:
-            found[other] += 1
-        elif graph.kinds[other] == "passage":
-            found.update(far for far in near(graph, other) if graph.kinds[far] != "passage")
-    del found[row]
-    return found
 
 
 def near(graph: Graph, row: int) -> list[int]:

@@ -7,9 +7,8 @@ from qafd.wording import count, count_words, join_some
 
 if TYPE_CHECKING:
     from qafd.retrieve.base import RetrievedNode
-    from qafd.runs.difference import RunDifference
+    from qafd.runs.difference import Replay, RunDifference
     from qafd.runs.imported import Imported
-    from qafd.runs.replay import Replay
     from qafd.runs.verify import Finding, Verification
 
 

@@ -11,7 +11,6 @@ import streamlit as st
 from qafd.app.asking import asked_among
 from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.explore.card import draw_balance, heading
-from qafd.app.home import home
 from qafd.app.picture import chosen_drawing, pick
 from qafd.app.session import (
     bound,
@@ -30,7 +29,7 @@ from qafd.app.tables import columns_of, table
 from qafd.app.workspaces import offer_instead
 from qafd.errors import QafdError
 from qafd.models.embedder import local_embedder
-from qafd.resources import assets
+from qafd.resources import assets, home
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.box import QueryRows

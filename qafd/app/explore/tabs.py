@@ -24,7 +24,7 @@ from qafd.graph import Graph
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.runs import NOTE, Run, save_run
-from qafd.runs.replay import record_run
+from qafd.runs.difference import record_run
 from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import shown_name
