@@ -141,4 +141,4 @@ def test_the_commands_say_the_same_as_python(
     assert text[0] == found["answer"]
     assert sum(line.startswith("leaves the answer: ") for line in text) == len(
         found["left_answer"]) > 0
-    assert "gained:" in run(capsys, apple, "whatif", "--without-edge", "Steve Jobs,¶ Steve Jobs")
+    assert "gained:" in run(capsys, apple, "whatif", "--without-edge", "Steve Jobs", "¶ Steve Jobs")

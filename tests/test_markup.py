@@ -34,28 +34,6 @@ def test_names_are_linked_in_text_and_not_in_tags() -> None:
     assert html == f"<b title='Ada'>{linked}</b>"
 
 
-@pytest.mark.parametrize(("parts", "best", "widths", "words"), [
-    ([("flow", 0.5), ("words", 0.25)], 1.0, ["50.00", "25.00"], ["flow 0.50", "words 0.25"]),
-    ([("flow", 1.5), ("words", 0.5)], 1.0, ["75.00", "25.00"], ["flow 1.50", "words 0.50"]),
-    ([("flow", 0.004), ("words", 0.005)], 1.0, ["0.50"], ["words 0.01"])])
-def test_a_score_is_a_bar_over_the_best_one(parts: list[tuple[str, float]], best: float, widths: list[str],
-                                            words: list[str]) -> None:
-    html = markup.score_bar(parts, best)
-    for width in widths:
-        assert f"width:{width}%" in html
-    for word in words:
-        assert f"</b> {word}</span>" in html
-    assert html.count("<i ") == html.count("■") == len(widths)
-    assert markup.score_bar([("flow", 0.004)], 1.0) == ""
-
-
-def test_a_bar_and_its_word_have_one_color() -> None:
-    html = markup.score_bar([("flow", 0.0), ("meaning", 0.5), ("words", 0.5)], 1.0)
-    for color in markup.COLORS[1:3]:
-        assert html.count(color) == 2
-    assert markup.COLORS[0] not in html
-
-
 def test_numbers_of_a_table_are_set_apart_and_texts_escaped() -> None:
     assert markup.read_table(("name", "mass"), [("<i>", "1,204.5"), ("x", "7 of 9"), ("y", "-2e-5%")]) == (
         "<table class='facts'><tr><th>name</th><th>mass</th></tr>"

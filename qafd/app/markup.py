@@ -9,9 +9,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from qafd.app.escaping import safe
-from qafd.view.drawing import share_of
-
-COLORS = ("#009e73", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#999999")  # Okabe and Ito's
 
 
 def paragraph(html: str, style: str = "") -> str:
@@ -167,23 +164,6 @@ def side_by_side(cells_html: Sequence[str], columns: int = 2) -> str:
     """Lay cells out in the columns of a picture if they fit, else below one another."""
     cells = "".join(f"<section>{cell}</section>" for cell in cells_html)
     return f"<div class='beside' style='--columns:{columns}'>{cells}</div>"
-
-
-def score_bar(parts: Sequence[tuple[str, float]], best_score: float) -> str:
-    """Return the parts of a score as a bar, as wide as its share of the best score, and words.
-
-    "" for a score without parts.
-    """
-    shown = [(name, value, color) for (name, value), color in zip(parts, COLORS, strict=False)
-             if value >= 0.005]
-    if not shown:
-        return ""
-    whole = max(best_score, sum(value for _, value, _ in shown))  # in a sent file it may be more
-    bar = words = ""
-    for name, value, color in shown:
-        bar += f"<i style='flex:none;width:{100 * share_of(value, whole):.2f}%;background:{color}'></i>"
-        words += f"<span class='part'><b style='color:{color}'>■</b> {safe(name)} {value:.2f}</span>"
-    return f"<div class='parts'>{bar}</div><small>{words}</small>"
 
 
 def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:

@@ -147,7 +147,7 @@ def backup() -> None:
 @with_workspace
 @click.option("--build", "names", metavar="NAME", multiple=True,
               help="Build this layer if it is missing or stale; 'all' builds all.")
-@work("layers.list_layers")
+@work("indexing.list_layers")
 def list_layers() -> None:
     """List the derived layers that methods need, and build them."""
 
@@ -309,7 +309,7 @@ def paths() -> None:
 @click.option("--without-document", "documents", multiple=True, metavar="NAME")
 @click.option("--without-node", "nodes", multiple=True, metavar="NAME")
 @click.option("--without-seed", "seeds", multiple=True, metavar="NAME")
-@click.option("--without-edge", "edges", multiple=True, metavar="NAME,NAME")
+@click.option("--without-edge", "edges", multiple=True, nargs=2, metavar="NAME NAME")
 @work("explaining.whatif")
 def whatif() -> None:
     """Solve again with something taken out."""

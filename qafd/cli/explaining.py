@@ -103,9 +103,9 @@ def paths(inquiry: Inquiry, to: str | None, most: int) -> Outcome:
                    found=bool(found.paths))
 
 
-def whatif(inquiry: Inquiry, edges: tuple[str, ...], **without: tuple[str, ...]) -> Outcome:
+def whatif(inquiry: Inquiry, **without: Any) -> Outcome:
     explanation = inquiry.explain()
-    change = explanation.change(edges=[_read_pair(explanation, text) for text in edges], **without)
+    change = explanation.change(**without)
     if change == Change():
         raise ParameterError("nothing changes; name what to take out, for example "
                              "--without-node NAME (see qafd whatif --help)")
@@ -138,13 +138,3 @@ def _list_names(nodes: Sequence[RetrievedNode]) -> str:
         name = one_line(node.name, 80)
         names.append(f"¶ {name}" if node.kind == "passage" else name)
     return ", ".join(names) or "nothing"
-
-
-def _read_pair(explanation: Explanation, text: str) -> tuple[str, str]:
-    """Two names around a comma; names may have commas themselves."""
-    parts = text.split(",")
-    for cut in range(1, len(parts)):
-        ends = ",".join(parts[:cut]).strip(), ",".join(parts[cut:]).strip()
-        if len(parts) == 2 or all(map(explanation.has_node, ends)):
-            return ends
-    raise ParameterError(f"{text[:80]!r} does not name two nodes; write NAME,NAME")

@@ -14,7 +14,6 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import decode, one_line
 from qafd.runs import (
     Run,
-    SavedRun,
     annotate_run,
     delete_runs,
     load_run,
@@ -24,6 +23,7 @@ from qafd.runs.difference import RunDifference, difference, replay_run
 from qafd.runs.file import read_run, run_json
 from qafd.runs.imported import add_file
 from qafd.runs.verify import verify as verify_query
+from qafd.storage.rows import RunRow
 from qafd.wording.runs import (
     say_difference,
     say_exact,
@@ -70,7 +70,7 @@ def _check_count(ids: Sequence[str], noting: bool, deleting: bool) -> None:
         raise ParameterError("no run is named; 'qafd runs' lists their ids")
 
 
-def _run_line(row: SavedRun) -> str:
+def _run_line(row: RunRow) -> str:
     line = (f"{row.id}  {row.made_at[:16].replace('T', ' ')}  {row.method}  {row.nodes:,} nodes  "
             f"{row.tokens:,} tokens  {say_exact(row.exact)}  {one_line(row.question, 100)}")
     return f"{line}  ({one_line(row.note)})" if row.note else line

@@ -335,14 +335,6 @@ class Explanation:
                                 difflib.get_close_matches(document, sorted(set(documents.values())), 3, 0.4))
         return rows
 
-    def has_node(self, node: str) -> bool:
-        """Return True if a node has this id or name."""
-        try:
-            self.find(node)
-        except ParameterError:
-            return False
-        return True
-
     def find(self, node: str) -> int:
         """Find the row of a node by id, name, or the one name that begins with or has these letters.
 

@@ -92,15 +92,6 @@ class Run:
         return tuple(node for node in self.retrieved if node.id not in graph.row)
 
 
-class SavedRun(RunRow):
-    """A row of the list of saved runs."""
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """Its mass, and the parameters that differ from the method's defaults."""
-        return changed_params(self.method, self.params)
-
-
 def changed_params(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mass, and all other parameters that differ from the method's defaults."""
     usual = params_of(METHODS[method]()) if method in METHODS else {}
@@ -140,9 +131,9 @@ def save_run(store: Workspace, run: Run) -> str:
     return key
 
 
-def list_runs(store: Workspace) -> tuple[SavedRun, ...]:
+def list_runs(store: Workspace) -> tuple[RunRow, ...]:
     """List the saved runs, newest first."""
-    return tuple(SavedRun(**vars(row)) for row in store.runs.history())
+    return tuple(store.runs.history())
 
 
 def load_run(store: Workspace, key: str) -> Run:

@@ -20,10 +20,10 @@ from qafd.retrieve.base import Retrieval, Retriever
 from qafd.retrieve.external import External, ForeignMethod, RetrieverError, read_results
 from qafd.retrieve.methods import is_method, read_methods
 from qafd.retrieve.recorded import RecordedResults, RecordedRetrieval, Recording, read_recording
-from qafd.runs import Quote, Run, SavedRun, delete_runs, list_runs, save_run
+from qafd.runs import Quote, Run, delete_runs, list_runs, save_run
 from qafd.runs.file import read_run
 from qafd.storage import Workspace
-from qafd.storage.rows import now
+from qafd.storage.rows import RunRow, now
 from qafd.time_left import ignore_progress
 
 FIRST = 5  # passages by which two methods agree
@@ -141,7 +141,7 @@ def compare_node(explanation: Explanation, node: str, theirs: Retrieval) -> Node
     return NodeComparison(theirs.method, row_name(graph, row), place, mentioned, next(iter(ways), None))
 
 
-def _runs_of(store: Workspace, name: str) -> list[SavedRun]:
+def _runs_of(store: Workspace, name: str) -> list[RunRow]:
     return [row for row in list_runs(store) if row.method == name]
 
 
@@ -253,11 +253,11 @@ def read_marks(knowledge: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
     return {one_line(each.text): each.gold for each in saved_questions(knowledge)}
 
 
-def put_disagreements_first(rows: Sequence[SavedRun], marked: Iterable[str]) -> tuple[SavedRun, ...]:
+def put_disagreements_first(rows: Sequence[RunRow], marked: Iterable[str]) -> tuple[RunRow, ...]:
     """Order runs: imported ones without a mark by agreement with the flow, least first, then the others."""
     known = frozenset(marked)
 
-    def key(row: SavedRun) -> tuple[bool, float]:
+    def key(row: RunRow) -> tuple[bool, float]:
         waits = AGREEMENT in row.params and one_line(row.question) not in known
         return not waits, float(row.params[AGREEMENT]) if waits else 0.0
 

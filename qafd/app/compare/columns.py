@@ -8,6 +8,7 @@ from qafd.answer import Answer, Citation, where
 from qafd.app import markup
 from qafd.app.compare.comparison import Sides, answers_of
 from qafd.app.escaping import capitalize, plain, safe
+from qafd.app.explore.answer import quote_html
 from qafd.app.markup import embolden, in_document, paragraph, small
 from qafd.app.tables import table
 from qafd.export.comparison import rows
@@ -102,21 +103,7 @@ def _answer(answer: Answer) -> str:
         html += paragraph(safe(words), "quiet")
     sources = [small(f"[{citation.number}] {_open(citation)} — {safe(citation.where)}")
                for citation in answer.citations]
-    return html + quoted_html(answer) + markup.lines(*sources)
-
-
-def quoted_html(answer: Answer) -> str:
-    """Return the quoted sentences as one paragraph, with the numbers of their sources."""
-    parts = []
-    for sentence in answer.sentences:
-        if sentence.skips:
-            parts.append("…")
-        quotation = markup.best(sentence.line, sentence.best)
-        if sentence.asked >= 0:
-            cell = safe(": ".join(sentence.cells[sentence.asked]), 2000)
-            quotation = quotation.replace(cell, f"<mark>{cell}</mark>", 1)
-        parts.append(f"{quotation}\xa0{markup.cite(f'[{sentence.cited}]')}")
-    return paragraph(" ".join(parts), "answer")
+    return html + quote_html(answer) + markup.lines(*sources)
 
 
 def _open(citation: Citation) -> str:

@@ -1,9 +1,8 @@
 """A question answered by every chosen method: the choice, the layers they need, and the verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
 
 import streamlit as st
 
@@ -16,7 +15,7 @@ from qafd.app.evaluate.gold import needed_documents
 from qafd.app.markup import paragraph
 from qafd.app.provider import keys
 from qafd.app.result import plan_of, reader, retrieve_by
-from qafd.app.session import bound, choose_option, forget_all_but, keep, put, remember, session
+from qafd.app.session import bound, forget_all_but, keep, put, remember, session
 from qafd.errors import ParameterError, StoreError
 from qafd.evaluate.key_passage import find_verdict
 from qafd.graph import Graph
@@ -41,7 +40,6 @@ from qafd.wording import count_words, join_some
 from qafd.wording.comparison import say_verdict
 
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
-SEEDING = {"own": "Own", "question": "Question", "keywords": "Keywords"}
 
 
 @dataclass(frozen=True)
@@ -60,39 +58,28 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
         names = _methods([*METHODS, PAPER, *foreign])
         budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            **bound("budget"))
-        seeding = choose_option(
-            "Seeds", SEEDING, "seeding",
-            help=("Where methods begin: as each prefers, or for all that can at what the "
-                  "question names and the nearest passages, or at what is nearest to its "
-                  "keywords."))
         lone = st.toggle("Found by one method", **bound("lone"),
                          help="Color only the nodes that one method alone retrieves.")
         if session().restart_controls:
             _set_all_suggested(knowledge.graph)
         methods = {name: foreign[name] if name in foreign else _method_controls(
-            name, seeding, knowledge.graph) for name in names}
+            name, knowledge.graph) for name in names}
     return Choice(methods, int(budget), lone)
 
 
 def _set_all_suggested(graph: Graph) -> None:
     session().restart_controls = False
-    forget_all_but("ws", "q", "methods", "budget", "seeding", "lone", "passages",
-                   "thickness")
+    forget_all_but("ws", "q", "methods", "budget", "lone", "passages", "thickness")
     for name in (*METHODS, PAPER):
         set_suggested(method_of(name), PREFIXES.get(name, name), graph)
 
 
-def _method_controls(name: str, seeding: str, graph: Graph) -> Retriever:
-    """Return the method with the values of its controls. Shared parameters have no control here."""
-    method = method_of(name)
-    shared = {}
-    for spec in fields(cast("Any", method)):
-        if spec.name == "seeding" and seeding in spec.metadata["options"]:
-            shared["seeding"] = seeding
+def _method_controls(name: str, graph: Graph) -> Retriever:
+    """Return the method with the values of its controls."""
     with st.expander(label_of(name)):
         mass, basic, advanced = st.container(), st.container(), st.container()
-        return controls(method, PREFIXES.get(name, name), graph, ControlPlaces(basic, advanced, mass),
-                        shared)
+        return controls(method_of(name), PREFIXES.get(name, name), graph,
+                        ControlPlaces(basic, advanced, mass))
 
 
 def _methods(options: list[str]) -> list[str]:

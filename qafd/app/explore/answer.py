@@ -1,11 +1,12 @@
 """The answer next to the picture: quoted sentences or a model's streamed words, why, and the sources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.answer import Citation, Draft, Written
+from qafd.answer import Answer, Citation, Draft, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
 from qafd.app.error_display import contain_errors
@@ -60,10 +61,18 @@ def draw_answer(view: View, open_source: Callable[[str], None]) -> None:
 
 
 def _quote_answer(view: View) -> None:
-    """Draw the quoted sentences, each with its source, and how likely the first is the answer."""
-    answer, names = view.answer, answer_names(view)
+    """Draw the quoted sentences, and how likely the first is the answer."""
+    answer = view.answer
     st.caption(plain(say_status(answer)), help=CHANCE)
     html = markup.paragraph(markup.embolden(safe(say_heading(answer)))) if answer.sentences else ""
+    st.html(html + quote_html(answer, answer_names(view)))
+    if view.retrieval.unsure:
+        st.caption(say_certainty(view.retrieval))
+
+
+def quote_html(answer: Answer, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the quoted sentences, each with the number of its source, and `names` linked to their nodes."""
+    html = ""
     for sentence in answer.sentences:
         number = markup.cite(f"[{sentence.cited}]")
         if sentence.cells:
@@ -72,9 +81,7 @@ def _quote_answer(view: View) -> None:
             continue
         words = markup.best(sentence.line, sentence.best, 300)
         html += markup.paragraph(f"{markup.mark_names(words, names)}\xa0{number}", "quoted")
-    st.html(html)
-    if view.retrieval.unsure:
-        st.caption(say_certainty(view.retrieval))
+    return html
 
 
 def _list_sources(view: View, citations: Sequence[Citation], open_source: Callable[[str], None]) -> None:

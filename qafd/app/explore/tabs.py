@@ -23,6 +23,7 @@ from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
+from qafd.retrieve.rank import word_parts
 from qafd.runs import NOTE, Run, save_run
 from qafd.runs.difference import record_run
 from qafd.runs.verify import seal
@@ -61,18 +62,17 @@ def passages_tab(view: View) -> None:
     st.caption(f"Marked: the sentences nearest to the question. {say_certainty(view.retrieval)}", help=SCORE)
     for rank, (passage, place) in enumerate(zip(passages, places, strict=True), 1):
         link = in_document(passage.document, passage.chunk)
-        _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()),
-                 passages[0].score)
+        _passage(rank, passage, f"{safe(place)} · {link}", near.get(passage.chunk, ()))
 
 
 def draw_ranking(passages: Sequence[RetrievedPassage]) -> None:
     """Return the texts of the first passages, with their scores and places."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
-        _passage(rank, passage, safe(where(passage)), (), passages[0].score)
+        _passage(rank, passage, safe(where(passage)), ())
 
 
 def _passage(rank: int, passage: RetrievedPassage, place_html: str,
-             marks: Sequence[tuple[int, int]], best: float) -> None:
+             marks: Sequence[tuple[int, int]]) -> None:
     """Draw a passage and its score; a long one is folded to its beginning and marked sentences."""
     text, marks = passage.text, sorted(marks)
     html = markup.paragraph(markup.mark_spans(text, marks))
@@ -84,10 +84,10 @@ def _passage(rank: int, passage: RetrievedPassage, place_html: str,
         summary = markup.small(safe(f"All {len(text):,} characters"))
         html = markup.paragraph(shown) + markup.fold(summary, html)
     score = f"score {passage.score:.2f}"
+    if passage.parts:
+        score += f" = {word_parts(passage.parts)}"
     head = markup.embolden(safe(f"{rank}. {passage.title}"))
-    parts_of_score = [(name, value) for name, value in passage.parts.items()]
-    st.html(f"{head} {markup.small(f'{score} · {place_html}')}"
-            f"{markup.score_bar(parts_of_score, best)}{html}")
+    st.html(f"{head} {markup.small(f'{safe(score)} · {place_html}')}{html}")
 
 
 def _shorten(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

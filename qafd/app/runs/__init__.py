@@ -41,10 +41,11 @@ from qafd.knowledge import KnowledgeGraph, version_of
 from qafd.reading.text.plaintext import one_line
 from qafd.retrieve.methods import label_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.runs import Run, SavedRun
+from qafd.runs import Run
 from qafd.runs.file import write_run
 from qafd.runs.imported import AGREEMENT, add_file, put_disagreements_first, read_marks
 from qafd.storage import Workspace
+from qafd.storage.rows import RunRow
 from qafd.wording import count
 from qafd.wording.runs import say_exact, say_imported
 
@@ -54,7 +55,7 @@ class History:
     """The saved runs of a workspace, and the ids of the selected ones, oldest first."""
 
     knowledge: KnowledgeGraph
-    rows: tuple[SavedRun, ...]
+    rows: tuple[RunRow, ...]
     chosen: tuple[str, ...] = ()
 
 
@@ -105,14 +106,15 @@ def _history(knowledge: KnowledgeGraph) -> History:
     return History(knowledge, rows, chosen)
 
 
-def _choose(knowledge: KnowledgeGraph, rows: Sequence[SavedRun], marks: Collection[str]) -> tuple[str, ...]:
+def _choose(knowledge: KnowledgeGraph, rows: Sequence[RunRow], marks: Collection[str]) -> tuple[str, ...]:
     """Draw the table of saved runs and return the selected ids, oldest first."""
     places = {row.id: place for place, row in enumerate(rows)}
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
     columns = columns_of(
         ("saved (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
         [(word_time(row.made_at), row.question, row.note, label_of(row.method),
-          word_settings(row.changed), row.nodes, row.tokens, say_exact(row.exact)) for row in rows])
+          word_settings(runs.changed_params(row.method, row.params)), row.nodes, row.tokens,
+          say_exact(row.exact)) for row in rows])
     widths = {"question": 260, "note": 110, "method": 120, "settings": 130}
     if not any(columns["note"]):
         del columns["note"]
