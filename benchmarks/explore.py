@@ -59,7 +59,7 @@ def main():
             executable_path=chromium, args=["--no-sandbox"] if root else [])
         context = browser.new_context(viewport={"width": 1440, "height": 900},
                                       reduced_motion="reduce")
-        context.add_init_script("localStorage.setItem('qafd-tour', '1');" + REMEMBER_ACTS)
+        context.add_init_script(REMEMBER_ACTS)
         page, received = context.new_page(), []
         page.on("websocket", lambda socket: socket.on(
             "framereceived", lambda frame: received.append(len(frame))))

@@ -21,7 +21,6 @@ from qafd.wording.documents import say_diagnosis
 
 SHORT = 12  # characters that a shared password should have
 LITTLE, TOO_LITTLE = 1e9, 1e8  # bytes of disk
-_SHARED = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "fuse.sshfs", "fuse.rclone", "davfs")
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,6 @@ def _folder(home: Path, place: Path) -> Iterator[Check]:
 
 
 def _write_ahead(file: Path, place: Path) -> Check:
-    kind = _file_system(place)
-    if kind.startswith(_SHARED):
-        return Check("write-ahead log", True,
-                     f"{place} is a network drive ({kind}), where SQLite can lose writes of "
-                     "two computers; set QAFD_HOME to a local folder.",
-                     warning=True)
     try:
         with closing(sqlite3.connect(file)) as one, closing(sqlite3.connect(file)) as other:
             mode = one.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -109,18 +102,6 @@ def _write_ahead(file: Path, place: Path) -> Check:
                  f"{place} has no write-ahead log, so pages wait while documents are read; set "
                  "QAFD_HOME to a local folder.",
                  warning=True)
-
-
-def _file_system(place: Path) -> str:
-    """Return the kind of file system of a folder as Linux reports it, else ""."""
-    try:
-        mounts = Path("/proc/mounts").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    real = place.resolve()
-    kinds = {point: kind for _, point, kind, *_ in map(str.split, mounts)
-             if real.is_relative_to(point.replace("\\040", " "))}
-    return kinds[max(kinds, key=len)] if kinds else ""
 
 
 def _space(place: Path) -> Check:

@@ -126,11 +126,9 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
     wrong: list[str] = []
 
     def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light",
-              newcomer: bool = False, **options: Any) -> Any:
+              **options: Any) -> Any:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, **options)
-        if not newcomer:
-            context.add_init_script("localStorage.setItem('qafd-tour', '1')")
         page = context.new_page()
         pages.append(page)
         page.on("request", lambda r: None if r.url.startswith(

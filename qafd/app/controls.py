@@ -74,7 +74,7 @@ def _control(spec: Any, method: Any, usual: Any, prefix: str, graph: Graph,
 ) -> Any:
     """Draw the control of a parameter from its range or options, and return its value."""
     value, meta = getattr(method, spec.name), spec.metadata
-    key, label = f"{prefix}_{spec.name}", _label(spec.name, method)
+    key, label = f"{prefix}_{spec.name}", label_of_control(spec.name, method)
     if meta["options"]:
         return st.selectbox(label, meta["options"], index=meta["options"].index(value),
                             **bound(key),
@@ -124,7 +124,7 @@ def most_seeds(method: FlowDiffusion, graph: Graph) -> int:
     return min(most, max(1, method.among(graph)))
 
 
-def _label(name: str, method: Any) -> str:
+def label_of_control(name: str, method: Any) -> str:
     """Return the label of a parameter under the chosen rules."""
     if isinstance(method, FlowDiffusion):
         if name == "mass":

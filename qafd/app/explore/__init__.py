@@ -5,7 +5,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.component import tour
 from qafd.app.error_display import contain_errors, with_errors_shown
 from qafd.app.explore.card import card, edge_detail, node_detail
 from qafd.app.explore.conditions import conditions_tab
@@ -48,8 +47,6 @@ def show() -> None:
     knowledge = workspace()
     heading("QAFD Explorer", ("Ask your documents, and see which part of their graph answers, "
                               "and why."))
-    if len(knowledge.graph):
-        tour()
     question = question_box(knowledge)
     if not len(knowledge.graph):
         empty_workspace(knowledge)

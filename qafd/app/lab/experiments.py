@@ -11,7 +11,7 @@ import streamlit as st
 
 from qafd.app import figures
 from qafd.app.component import ORDERS, Staging, movie, movie_data
-from qafd.app.controls import most_seeds
+from qafd.app.controls import label_of_control, most_seeds
 from qafd.app.escaping import brief, capitalize
 from qafd.app.markup import read_table
 from qafd.app.pages import way
@@ -64,11 +64,6 @@ def mass_label(method: FlowDiffusion) -> str:
     return NOTE.get(method.rule, "alpha")
 
 
-def seeds_label(method: FlowDiffusion) -> str:
-    """Name the number of seeds as its control does."""
-    return "Passage seeds" if method.seeding == "question" else "Seeds N"
-
-
 def sweep_tab(view: View) -> None:
     """Draw maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
@@ -81,7 +76,7 @@ def sweep_tab(view: View) -> None:
     usual = (0, 5, 10, 20) if method.seeding == "question" else (5, 10, 20, 40)
     most = most_seeds(method, graph)  # a control beyond its range is a new one, not in the link
     counts = sorted({method.seeds, *(min(number, most) for number in usual)})
-    seeds = right.pills(seeds_label(method), counts, selection_mode="multi", default=counts,
+    seeds = right.pills(label_of_control("seeds", method), counts, selection_mode="multi", default=counts,
                          **bound(f"sweep_{method.seeding}"), wrap=True)
     variants = [variant for variant in VARIANTS if variant in variants]  # not as they were clicked
     if not variants or not seeds:
@@ -111,7 +106,7 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
     seconds = sum(cell.milliseconds for cell in cells) / 1000
     st.caption(f"{capitalize(meaning)}. {len(cells)} solves took {seconds:.2f} s.")
     axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
-                             seeds_label(method))
+                             label_of_control("seeds", method))
     settings = method.mass, method.seeds, method.variant
     for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
         mine = [cell for cell in cells if cell.variant == variant]
