@@ -285,7 +285,7 @@ def _break_links(title: str) -> str:
 
 def _node_rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the nodes of a panel as rows of a table."""
-    rows = [("node", "kind", "state", "importance", "reason")]
+    rows: list[tuple[str, ...]] = [("node", "kind", "state", "importance", "reason")]
     for node in data["panels"][0]["nodes"]:
         at = data["nodes"][node["n"]]
         named = f"{at['name']} (seed)" if node["seed"] else at["name"]

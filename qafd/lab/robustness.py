@@ -10,11 +10,11 @@ from qafd.errors import ParameterError
 from qafd.explain.paths import row_name
 from qafd.flow.weights import Similarity
 from qafd.graph import Graph
-from qafd.records import Floats, Nodes, QueryPlan, Vectors
+from qafd.records import Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
 
-LARGEST = 50_000  # nodes whose embeddings are jittered in well under a second
+LARGEST = 20_000  # nodes whose embeddings are jittered in well under a second
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,9 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
         raise ParameterError(f"jittering the embeddings of {len(graph):,} nodes takes too "
                              f"long; the limit is {LARGEST:,}")
     usual = set(method.problem(corpus, plan).solve().support.tolist())
-    start = graph.starts
     h = Similarity(method.similarity, gamma=method.gamma)
     known = graph.vectors[:]
-    before = h(_cosines(graph, start, known))
+    before = h(_cosines(graph, known))
     count: Counter[int] = Counter()
     for i in range(draws):
         vectors = jitter(known, noise, rng)
@@ -71,7 +70,7 @@ def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float
             names = jitter(names[:], noise, rng)
         shaken = replace(
             graph, vectors=vectors, name_vectors=names,
-            similarity=graph.similarity * h(_cosines(graph, start, vectors)) / before)
+            similarity=graph.similarity * h(_cosines(graph, vectors)) / before)
         asked = replace(plan, embedding=jitter(plan.embedding[None, :], noise, rng)[0],
                         keyword_vectors=jitter(plan.keyword_embeddings, noise, rng))
         problem = method.problem(
@@ -92,13 +91,7 @@ def jitter(vectors: Vectors, noise: float, rng: np.random.Generator) -> Vectors:
     return (moved / np.where(length > 0, length, 1)).astype(np.float32)
 
 
-def _cosines(graph: Graph, start: Nodes, vectors: Vectors) -> Floats:
-    """Return the cosine of the two ends of each stored edge, shape (2 |E|,)."""
-    once = start < graph.neighbors
-    ends = start[once], graph.neighbors[once]
-    cosine = np.einsum("ij,ij->i", vectors[ends[0]], vectors[ends[1]]).astype(np.float64)
-    n = len(graph)
-    # Neighbors ascend within each row, so the keys of the edges from low to high ascend as well.
-    keys = np.minimum(start, graph.neighbors) * n + np.maximum(start, graph.neighbors)
-    both: Floats = cosine[np.searchsorted(ends[0] * n + ends[1], keys)]
-    return both
+def _cosines(graph: Graph, vectors: Vectors) -> Floats:
+    """Return the cosine of the two ends of each stored edge, both ways, shape (2 |E|,)."""
+    ends = vectors[graph.starts], vectors[graph.neighbors]
+    return np.asarray(np.einsum("ij,ij->i", *ends), np.float64)

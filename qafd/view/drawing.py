@@ -33,7 +33,6 @@ class Caption:
     title: str = ""
     subtitle: str = ""
     footer: str = ""
-    alt: str = ""
 
 
 @dataclass(frozen=True)

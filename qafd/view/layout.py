@@ -192,8 +192,8 @@ def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
     given: dict[tuple[int, int], float] = {}
     for u, v, *stated in edges:
         if u in row and v in row and u != v:
-            ends = min(row[u], row[v]), max(row[u], row[v])
-            given[ends] = min(*stated, given.get(ends, np.inf), np.inf)
+            pair = min(row[u], row[v]), max(row[u], row[v])
+            given[pair] = min(*stated, given.get(pair, np.inf), np.inf)
     pairs = np.array(sorted(given), dtype=np.int64).reshape(-1, 2)
     degree = np.bincount(pairs.ravel(), minlength=len(ids))
     length = np.array([given[a, b] for a, b in pairs.tolist()])

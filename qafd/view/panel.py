@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from qafd.errors import ParameterError
 from qafd.reasons import ReasonKind
 from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.drawing import (
@@ -67,20 +66,14 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
         the footer counts them.
     look
         See `Look`.
-
-    Raises
-    ------
-    ParameterError
-        When the captions, or the largest importances, do not match the retrievals.
     """
     captions = look.captions or [Caption()] * len(retrievals)
     largest = look.largest or [largest_of(retrieval.nodes) for retrieval in retrievals]
-    _check_matched(len(retrievals), {"captions": captions, "largest importances": largest})
     shown = [choose(retrieval, drawing, positions, look.selected) for retrieval in retrievals]
     drawn = drawn_nodes(shown, drawing, positions, look.others)
     index = {node: i for i, node in enumerate(sorted(drawn))}
     picture = _Picture(drawing, look, index, found_once(shown) if look.lone else set())
-    panels = list(map(picture.panel, shown, captions, largest))
+    panels = [picture.panel(*parts) for parts in zip(shown, captions, largest, strict=True)]
     for panel, idioms in zip(panels, look.idioms, strict=False):
         panel["shapes"] = _shapes(idioms, index)
     ramp, legend = coloring(shown, drawing, largest, look)
@@ -91,14 +84,6 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
         "words": say_words(),
         **_state(look, index),
     }
-
-
-def _check_matched(retrievals: int, given: Mapping[str, Sequence[Any]]) -> None:
-    """Refuse options whose number is not that of the retrievals."""
-    for name, items in given.items():
-        if len(items) != retrievals:
-            raise ParameterError(f"{len(items)} {name} for {retrievals} retrievals; give one "
-                                 "for each or none")
 
 
 def _state(look: Look, index: Mapping[str, int]) -> dict[str, Any]:
@@ -182,7 +167,7 @@ class _Picture:
             "title": title,
             "subtitle": clean(caption.subtitle, NAME_LENGTH),
             "footer": clean(caption.footer, REASON_LENGTH) or say_footer(shown, self.look.graph_size),
-            "alt": clean(caption.alt, REASON_LENGTH) or _describe(title, shown),
+            "alt": _describe(title, shown),
             "nodes": self._nodes(shown, largest),
             "edges": [self._edge(edge, top) for edge in shown.edges],
         }
