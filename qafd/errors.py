@@ -2,7 +2,6 @@
 
     QafdError
     ├── ParameterError (also a ValueError)   an argument is out of its range
-    ├── InfeasibleError                      more source mass than the graph can hold
     ├── StoreError                           the workspace file
     │   ├── ForeignFileError                 a file of another program
     │   ├── EmbedderMismatchError            indexed with another embedding model
@@ -35,10 +34,6 @@ class QafdError(Exception):
 
 class ParameterError(QafdError, ValueError):
     """An argument is out of its range."""
-
-
-class InfeasibleError(QafdError):
-    """The source mass cannot be absorbed by the sinks."""
 
 
 class StoreError(QafdError):

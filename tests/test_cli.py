@@ -77,8 +77,6 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     (["answer", "x", "--db", "SAMPLE", "--max-cost", "nan", "--model", "m", "--base-url",
       "http://127.0.0.1:9/v1"], 2, "caps nothing"),
     (["verify", "/nowhere.json"], 1, "/nowhere.json cannot be read: No such file"),
-    (["query", "x", "--db", "SAMPLE", "--method", "qafd(rule=paper-literal,mass=1)"], 1,
-     "cannot fit into"),
 ])
 def test_wrong_usage_is_one_sentence_on_stderr(
         arguments: list[str], code: int, message: str, alone: Path, sample: Path,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.errors import InfeasibleError, ParameterError, QafdError
+from qafd.errors import ParameterError, QafdError
 from qafd.export.comparison import rows
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
@@ -26,7 +26,7 @@ from qafd.wording.comparison import word_missed
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 HOP = reason(ReasonKind.ONE_HOP, name="Apple")
-FAILED = InfeasibleError("It failed.")
+FAILED = ParameterError("It failed.")
 
 
 def node(name: str, state: str = "saturated", why: Reason = HOP, kind: str = "entity",
@@ -84,12 +84,12 @@ def test_passages_fit_the_budget_best_first(budget: int, kept: str, tokens: int)
 
 def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
     def fail() -> Retrieval:
-        raise InfeasibleError("50 units of source mass cannot fit into 14.")
+        raise ParameterError("50 units of source mass cannot fit into 14.")
 
     graph = Graph.build([])
     made = make_column("x", "X", fail, graph, 100)
     assert made.retrieval is None
-    assert isinstance(made.error, InfeasibleError)
+    assert isinstance(made.error, ParameterError)
     with pytest.raises(ParameterError, match="budget is 0"):
         make_column("x", "X", fail, graph, 0)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from qafd.cli import main
-from qafd.errors import InfeasibleError, ParameterError
+from qafd.errors import ParameterError
 from qafd.evaluate import Evaluation, Trial, evaluate
 from qafd.evaluate.collection import (
     collection,
@@ -66,7 +66,7 @@ class Listed:
         self.plans.append(plan)
         order = self.orders[number]
         if order is None:
-            raise InfeasibleError("too much mass")
+            raise ParameterError("too much mass")
         graph = corpus.graph
         passages = list(zip(corpus.passages.rows.tolist(), corpus.passages.titles, strict=True))
         by_title = {title: [row for row, own in passages if own == title] for title in order}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from qafd.errors import InfeasibleError, ParameterError
-from qafd.flow.sources import FILL, fit, seed_paths, source_mass
+from qafd.errors import ParameterError
+from qafd.flow.sources import FILL, fit, source_mass
 from qafd.graph import Graph
 from qafd.reasons import NoticeKind
 
@@ -22,19 +22,11 @@ def graph():
     ("budget", 4.0, "unit", [2.0, 2.0]),
     ("budget", 4.0, "degree", [2 * 10 / 8, 2 * 10 / 8]),
     ("budget", 2.0, "tokens", [45.0, 45.0]),
-    ("volume", 0.5, "degree", [4.0, 1.0]),
     ("total", 3.0, "degree", [1.5, 1.5]),
-    ("paper-literal", 0.1, "unit", [0.8, 0.8]),
     ("budget", 0.0, "unit", [0.0, 0.0]),
 ])
 def test_each_rule_gives_the_mass_its_name_says(graph, rule, alpha, capacity, expected):
     assert source_mass(graph, np.array([0, 5]), rule, alpha, capacity) == pytest.approx(expected)
-
-
-def test_path_mass_is_alpha_times_the_capacity_along_each_path(graph):
-    mass = source_mass(graph, np.array([1, 5]), "path", 10.0, "unit",
-                       paths=(np.array([1, 0, 4]), np.array([5, 6])))
-    assert mass == pytest.approx([30.0, 20.0])
 
 
 @pytest.mark.parametrize(("shares", "expected"), [
@@ -59,32 +51,11 @@ def test_no_seeds_have_no_mass(graph, shares):
     assert source_mass(graph, np.array([], np.int64), shares=shares).tolist() == []
 
 
-def test_seeds_of_one_component_share_its_volume(graph):
-    mass = source_mass(graph, np.array([0, 1, 5]), "volume", 0.5)
-    assert mass == pytest.approx([0.5 * 5 / 2, 0.5 * 5 / 2, 0.5 * 2])
-
-
-@pytest.mark.parametrize(("rows", "alpha", "capacity", "amounts"), [
-    ([0, 1], 1.0, "degree", "20 units.*8 units"), ([0], 5 / 8, "unit", "5 units.*5 units")])
-def test_the_printed_rule_is_refused_with_both_amounts(graph, rows, alpha, capacity, amounts):
-    with pytest.raises(InfeasibleError, match=amounts):
-        source_mass(graph, np.array(rows), "paper-literal", alpha, capacity)
-
-
 @pytest.mark.parametrize(("rule", "alpha"), [
-    ("volume", 1.0), ("budget", -1.0), ("budget", np.nan), ("most", 1.0), ("path", 1.0)])
+    ("budget", -1.0), ("budget", np.nan), ("most", 1.0)])
 def test_a_rule_that_makes_no_sense_is_refused(graph, rule, alpha):
     with pytest.raises(ParameterError):
         source_mass(graph, np.array([0]), rule, alpha)
-
-
-def test_the_path_of_a_seed_leads_to_the_nearest_other_seed():
-    """Seeds 0, 2 and 6 on the path 0 - 1 - 2 - 3 - 4 - 5 - 6, and 8 in another component."""
-    path = Graph.build("abcdefghi", None, None, [0, 1, 2, 3, 4, 5, 7], [1, 2, 3, 4, 5, 6, 8])
-    found = [nodes.tolist() for nodes in seed_paths(path, np.array([0, 2, 6, 8]))]
-    assert sorted(found[0]) == sorted(found[1]) == [0, 1, 2]
-    assert sorted(found[2]) == [2, 3, 4, 5, 6]
-    assert found[3] == [8]
 
 
 def test_mass_that_fits_is_left_alone(graph):

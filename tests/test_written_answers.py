@@ -25,6 +25,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.cost import Cap, Meter, Metered
 from qafd.models.prompts_answer import ABSENT, EMPOWERMENT, PAPER
+from qafd.retrieve.external import ForeignMethod
 from qafd.retrieve.methods import read_methods
 
 WRITING = Writing(3000, "short", 500)
@@ -94,7 +95,8 @@ def test_a_cap_ends_between_questions_and_keeps_those_that_are_done(knowledge: K
 
 
 def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge: KnowledgeGraph) -> None:
-    refusing = read_methods("vector,qafd(rule=paper-literal,mass=9000)", knowledge.graph)
+    methods = read_methods("vector", knowledge.graph)
+    refusing = {**methods, "mine": ForeignMethod("mine", lambda _: 1 / 0)}
     found = answer_all(knowledge, QUESTIONS, refusing, None, WRITING)
     assert [score.errors for score in found.scores] == [0, len(QUESTIONS)]
     assert found.scores[1].means["f1"].mean == 0

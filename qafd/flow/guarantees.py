@@ -2,13 +2,12 @@
 
 Definition 5 plants a relevant set R whose nodes and query share one mean embedding. Lemma 6 states
 that weights inside R stay near 1 and weights leaving it vanish; Theorem 7 that a diffusion from
-inside R then covers R and leaks at most beta of its volume; Theorem 3 how fast Algorithm 2
-converges. Each function draws, measures and returns rows of a table; nothing here plots.
+inside R then covers R and leaks at most beta of its volume. Each function draws and measures.
 
 Conditions that the statements need but omit:
 Lemma 6 needs gamma to be large enough as well as small enough (gamma = 0 meets its hypothesis and
 separates nothing). Theorem 7 needs the source inside R; its leakage bound is conservation of mass
-once R is covered. The constant in Theorem 3 is not given; 1 is used.
+once R is covered.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from qafd.errors import ParameterError
-from qafd.flow.reference import Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.weights import TINY, Gates, Weights
 from qafd.graph import Graph, components
@@ -162,41 +160,3 @@ def measure_draw(model: Model, rng: np.random.Generator, beta: float = 0.2,
         int(relevant.sum()) == model.relevant, float(relevant.sum()) / model.relevant,
         float(sink[found[~relevant]].sum()) / volume, solution.converged,
         float(one.weight[u & v].min(initial=1.0)), float(one.weight[u & ~v].max(initial=0.0)))
-
-
-@dataclass(frozen=True, eq=False)
-class Convergence:
-    """F(x) - F(x*) after each push of Algorithm 2, next to the rate of Theorem 3 with constant 1.
-
-    `bound[i]` is gap[0] exp(-(i + 1) eta / (|Delta|_1 gamma)).
-    """
-
-    gap: Floats
-    bound: Floats
-    gamma: float
-    eta: float
-
-
-def converge(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
-             capacity: str = "degree", pushes: int = 20_000) -> Convergence:
-    """Measure Theorem 3 on one problem: its curve and its bound, shape (pushes,) or shorter.
-
-    gamma is the largest weighted degree in the support and eta the smallest weight
-    that carries flow, as in the theorem.
-    """
-    exact = solve(graph, gates, source_rows, source_mass, capacity)
-    epsilon = 1e-12 * max(float(np.sum(source_mass)), 1.0)
-    trace = push(graph, gates, source_rows, source_mass, capacity,
-                 Pushing(epsilon=epsilon, most_pushes=pushes))
-    best = exact.certificate.objective
-    start = -best
-    gap = np.maximum(trace.objective - best, 0.0)
-    weighted = np.bincount(exact.u, exact.weight, minlength=len(exact.rows))
-    weighted = weighted + np.bincount(exact.v, exact.weight, minlength=len(exact.rows))
-    retrieved = exact.x > 0
-    gamma = float(weighted[retrieved].max(initial=0.0))
-    carrying = exact.weight[exact.flow > 0]
-    eta = float(carrying.min(initial=np.inf))
-    step = np.arange(1, len(gap) + 1)
-    rate = eta / (float(exact.source.sum()) * gamma) if len(carrying) else 0.0
-    return Convergence(gap, start * np.exp(-rate * step), gamma, eta)

@@ -52,11 +52,6 @@ class Trace:
     source: float
     converged: bool
 
-    @property
-    def undistributed(self) -> float:
-        """Share of the source mass that still lies above capacity at the end."""
-        return float(self.excess[-1]) / self.source if len(self.excess) and self.source else 0.0
-
 
 @dataclass(frozen=True)
 class Pushing:
@@ -94,9 +89,8 @@ def push(graph: Graph, gates: Gates, source_rows: Nodes, source_mass: Floats,
          capacity: str = "unit", pushing: Pushing = RANDOM) -> Trace:
     """Run Algorithm 2 until the total excess is small enough.
 
-    `RELEASED` gives the released behavior; `Trace.undistributed` is the mass that it
-    leaves. Departs from the printed algorithm in two ways: the mass is capped so that it can be
-    absorbed, and the excess of line 4 is kept as a running total.
+    `RELEASED` gives the released behavior. Departs from the printed algorithm in two ways: the mass is
+    capped so that it can be absorbed, and the excess of line 4 is kept as a running total.
     """
     sources = fit(graph, source_rows, source_mass, capacity)
     run = _Run(graph, gates, graph.capacity(capacity), pushing)

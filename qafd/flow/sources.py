@@ -5,12 +5,11 @@ which problem (5) has a solution: in every connected component the source mass m
 sink capacity.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from qafd.errors import InfeasibleError, ParameterError
+from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Floats, Nodes
@@ -18,7 +17,7 @@ from qafd.records import Floats, Nodes
 # A component is filled to this share at most: the solution exists and is unique below 1, and
 # the last thousandth keeps it clear of the rounding in the sums.
 FILL = 0.999
-SEARCHED = 20_000  # nodes, for a path from a seed to another
+RULES = ("budget", "total", "source-degree", "source-unit")
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,7 @@ class Sources:
 
 
 def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 60.0,
-                capacity: str = "unit", shares: Floats | None = None,
-                paths: tuple[Nodes, ...] = ()) -> Floats:
+                capacity: str = "unit", shares: Floats | None = None) -> Floats:
     """Return the source mass Delta_s of each seed by a named rule, before `fit`.
 
     Parameters
@@ -49,23 +47,15 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         "budget": mass for at most `alpha` nodes, alpha times the mean capacity (Theorem 7's
         (1 + beta) vol(R)); "total": `alpha` in all, with capacity "tokens" a budget of tokens,
         since a retrieved node holds its tokens; "source-degree": alpha T_s (the paper's preset);
-        "source-unit": alpha;
-        "volume": a share `alpha` < 1 of the capacity of each seed's component; "path":
-        alpha times the capacity along `paths`, one path of rows per seed (A2.2.1);
-        "paper-literal": alpha times the capacity of the whole graph for every seed (Section 2.2).
+        "source-unit": alpha.
     shares : ndarray, shape (k,), optional
-        How "budget", "total" and "volume" split their total; equal by default. Scales the
-        others relative to their mean.
-
-    Raises
-    ------
-    InfeasibleError
-        By "paper-literal" when the graph cannot hold the mass, which is so for every alpha >= 1.
+        How "budget" and "total" split their total; equal by default. Scales the others relative to
+        their mean.
     """
     rows = np.asarray(rows, np.int64)
     if not np.isfinite(alpha) or alpha < 0:
         raise ParameterError(f"alpha must be a number of at least 0, not {alpha}")
-    if rule not in _RULES:
+    if rule not in RULES:
         raise ParameterError(f"{rule!r} is not a source-mass rule; choose {', '.join(RULES)}")
     k = len(rows)
     if shares is None:
@@ -75,113 +65,12 @@ def source_mass(graph: Graph, rows: Nodes, rule: str = "budget", alpha: float = 
         if np.any(part < 0) or (k and not part.sum() > 0):
             raise ParameterError("the shares of the seeds must be positive")
         part = part / part.sum() if k else part
-    return _RULES[rule](_SourceRequest(graph, rows, alpha, capacity, part, paths))
-
-
-@dataclass(frozen=True)
-class _SourceRequest:
-    """Request to a rule: `part` are the shares of the seeds, which sum to 1."""
-
-    graph: Graph
-    rows: Nodes
-    alpha: float
-    capacity: str
-    part: Floats
-    paths: tuple[Nodes, ...]
-
-    @property
-    def sink(self) -> Floats:
-        return self.graph.capacity(self.capacity)
-
-
-def _budget(asked: _SourceRequest) -> Floats:
-    graph = asked.graph
-    return asked.alpha * graph.total_capacity(asked.capacity) / max(len(graph), 1) * asked.part
-
-
-def _total(asked: _SourceRequest) -> Floats:
-    return asked.alpha * asked.part
-
-
-def _source_degree(asked: _SourceRequest) -> Floats:
-    return asked.alpha * asked.sink[asked.rows] * asked.part * len(asked.rows)
-
-
-def _source_unit(asked: _SourceRequest) -> Floats:
-    return asked.alpha * asked.part * len(asked.rows)
-
-
-def _volume(asked: _SourceRequest) -> Floats:
-    if asked.alpha >= 1:
-        raise ParameterError("rule 'volume' fills a share of a component; alpha = "
-                             f"{asked.alpha} must be below 1")
-    component = asked.graph.component[asked.rows]
-    inside = np.array([asked.part[component == c].sum() for c in component])
-    room = asked.graph.component_capacity(asked.capacity)[component]
-    filled: Floats = asked.alpha * asked.part * room / inside
-    return filled
-
-
-def _path(asked: _SourceRequest) -> Floats:
-    k = len(asked.rows)
-    if len(asked.paths) != k:
-        raise ParameterError(f"rule 'path' needs one path per seed, not {len(asked.paths)} for "
-                             f"{k}")
-    length: Floats = np.array([float(asked.sink[path].sum()) for path in asked.paths])
-    scaled: Floats = asked.alpha * k * asked.part * length
-    return scaled
-
-
-def _paper_literal(asked: _SourceRequest) -> Floats:
-    graph, rows = asked.graph, asked.rows
-    mass = np.full(len(rows), asked.alpha * graph.total_capacity(asked.capacity))
-    reached = np.unique(graph.component[rows])
-    held = float(graph.component_capacity(asked.capacity)[reached].sum())
-    if mass.sum() >= held:
-        raise InfeasibleError(f"{mass.sum():g} units of source mass, alpha times the capacity "
-                              f"of all nodes for each of {len(rows)} seeds as Section 2.2 "
-                              f"prints it, cannot fit into the {held:g} units that can be "
-                              "reached; use the rule 'source-degree' or 'budget'")
-    return mass
-
-
-_RULES: dict[str, Callable[[_SourceRequest], Floats]] = {
-    "budget": _budget, "total": _total, "source-degree": _source_degree,
-    "source-unit": _source_unit, "volume": _volume, "path": _path, "paper-literal": _paper_literal}
-RULES = tuple(_RULES)
-
-
-def seed_paths(graph: Graph, rows: Nodes) -> tuple[Nodes, ...]:
-    """Return for each seed the nodes of a shortest path to the nearest other seed (P of A2.2.1).
-
-    All seeds are searched from at once, breadth first; two that meet are nearest to each
-    other over the edge where they do. A seed that meets none within `SEARCHED` nodes has itself.
-    """
-    came: dict[int, int] = {int(row): -1 for row in rows}
-    owner = {row: row for row in came}
-    paths: dict[int, list[int]] = {}
-
-    def trail(node: int) -> list[int]:
-        nodes = []
-        while node >= 0:
-            nodes.append(node)
-            node = came[node]
-        return nodes
-
-    front = sorted(owner)
-    while front and len(paths) < len(rows) and len(owner) < SEARCHED:
-        frontier = graph.expand(np.array(front, np.int64))
-        starts = np.repeat(frontier.nodes, frontier.counts).tolist()
-        front = []
-        for start, end in zip(starts, frontier.neighbors.tolist(), strict=True):
-            if end not in owner:
-                owner[end], came[end] = owner[start], start
-                front.append(end)
-            elif owner[end] != owner[start]:
-                whole = trail(start)[::-1] + trail(end)
-                paths.setdefault(owner[start], whole)
-                paths.setdefault(owner[end], whole)
-    return tuple(np.array(paths.get(int(row), [int(row)]), np.int64) for row in rows)
+    if rule == "total":
+        return alpha * part
+    if rule == "budget":
+        return alpha * graph.total_capacity(capacity) / max(len(graph), 1) * part
+    sink = graph.capacity(capacity)[rows] if rule == "source-degree" else np.ones(k)
+    return alpha * sink * part * k
 
 
 def fit(graph: Graph, rows: Nodes, mass: Floats, capacity: str = "unit") -> Sources:

@@ -11,7 +11,7 @@ from qafd.graph import Graph
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
-from qafd.retrieve.seeds import Seeds, keyword_seeds, match, select_seeds
+from qafd.retrieve.seeds import Seeds, keyword_seeds, match
 from qafd.retrieve.subgraph import (
     edges,
     ends,
@@ -61,9 +61,6 @@ class EgoNet(Method):
     neighbors: int = knob(60, 0, 1000, help="How many relations of those entities are followed.")
     cutoff: float = knob(0.2, 0.0, 1.0, advanced=True, help="Cosine with a keyword below which an "
                          "entity or relation is not brought.")
-    seeding: str = knob("keywords", options=("keywords", "question"), advanced=True,
-                        help="Local entities are those nearest to the low-level keywords, or the "
-                        "names in the question as for QAFD.")
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
@@ -77,9 +74,7 @@ class EgoNet(Method):
         near: list[int] = []
         far: list[int] = []
         if local:
-            seeds, cosines = entity_seeds(corpus, low, self.entities, self.seeding)
-            if self.seeding == "keywords":
-                seeds, cosines = _near_enough(seeds, cosines, self.cutoff)
+            seeds, cosines = _near_enough(*entity_seeds(graph, low, self.entities), self.cutoff)
             net.add_entities(seeds, cosines, self.neighbors)
             near = list(_passages_of_entities(layer, corpus, seeds.rows, dense))
         if wide:
@@ -99,19 +94,12 @@ class EgoNet(Method):
             revision=graph.revision)
 
 
-def entity_seeds(corpus: Corpus, plan: QueryPlan, count: int,
-                 seeding: str) -> tuple[Seeds, Floats]:
-    """Return entities to start from, best first, and their cosines with the keywords, at least 0.
+def entity_seeds(graph: Graph, plan: QueryPlan, count: int) -> tuple[Seeds, Floats]:
+    """Return the entities nearest to the plan's keywords, or to the question when it has none, and cosines.
 
-    By "keywords" the `count` entities nearest to the plan's keywords, or to the question when it
-    has none; by "question" the names in the question, unless there are none.
+    Best first; cosines are at least 0.
     """
-    graph = corpus.graph
     seeds = keyword_seeds(graph, plan, count, "entities")
-    if seeding == "question":
-        named = select_seeds(graph, corpus.passages, plan, match(corpus.passages, plan),
-                             entity_share=1.0, best=0)
-        seeds = named if len(named.rows) else seeds
     if graph.name_vectors is None or not len(seeds.rows):
         return seeds, np.zeros(len(seeds.rows))
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]

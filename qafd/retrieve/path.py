@@ -63,9 +63,6 @@ class RelationalPaths(Method):
     paths: int = knob(15, 1, 100, help="How many paths are kept, the most reliable ones.")
     decay: float = knob(0.8, 0.01, 1.0, help="What each further step leaves of the resource.")
     threshold: float = knob(0.3, 0.01, 1.0, help="Resource up to which an edge passes nothing on.")
-    seeding: str = knob("keywords", options=("keywords", "question"), advanced=True,
-                        help="Seeds are the entities nearest to the keywords, or the names in the "
-                        "question as for QAFD.")
     top: int = passages_ranked()
 
     def fit_to(self, graph: Graph) -> Self:
@@ -75,7 +72,7 @@ class RelationalPaths(Method):
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the kept paths as one subgraph with its resource, and the passages that support them."""
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
-        seeds, _ = entity_seeds(corpus, plan, self.seeds, self.seeding)
+        seeds, _ = entity_seeds(graph, plan, self.seeds)
         rows = seeds.rows
         found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]

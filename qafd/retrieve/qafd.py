@@ -13,7 +13,7 @@ import numpy as np
 from qafd.arrays import pick
 from qafd.errors import ParameterError
 from qafd.flow.solver import Diffusion, solve
-from qafd.flow.sources import RULES, seed_paths, source_mass
+from qafd.flow.sources import RULES, source_mass
 from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
 from qafd.graph import CAPACITIES, Graph, kind_names
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
@@ -43,10 +43,8 @@ LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand", "extracted"}),
           "entities": frozenset({"relation", "synonym"})}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
 FEW = 6  # nodes that it could fill in a tiny graph, or one less than all
-HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0,
-           "path": 100.0, "volume": 0.99, "paper-literal": 2.0}
-START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0, "path": 10.0,
-         "volume": 0.25, "paper-literal": 0.02}
+HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0}
+START = {"budget": 60.0, "total": 1000.0, "source-degree": 50.0, "source-unit": 10.0}
 WHOLE = ("budget", "total")  # rules whose mass is that of the whole question
 SMALL = 1e-6  # a mass that no rule refuses
 
@@ -143,13 +141,7 @@ class FlowDiffusion(Method):
         return float(min(high, max(4, len(graph)))) if self.rule == "budget" else high
 
     def problem(self, corpus: Corpus, plan: QueryPlan) -> "Problem":
-        """Build the problem of a question, so that it can be changed and solved again.
-
-        Raises
-        ------
-        InfeasibleError
-            By the rule "paper-literal" when its mass cannot fit.
-        """
+        """Build the problem of a question, so that it can be changed and solved again."""
         graph, passages = corpus.graph, corpus.passages
         found = match(passages, plan)
         seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
@@ -164,21 +156,14 @@ class FlowDiffusion(Method):
     def _pour(self, layer: Graph, seeds: Seeds, mass: float) -> Floats:
         if not len(seeds.rows):
             return np.zeros(0)
-        paths = seed_paths(layer, seeds.rows) if self.rule == "path" else ()
-        return source_mass(layer, seeds.rows, self.rule, mass, self.capacity, seeds.shares, paths)
+        return source_mass(layer, seeds.rows, self.rule, mass, self.capacity, seeds.shares)
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the nodes that fill up, the flow between them, and the passages ranked.
 
         Each further question of the plan has a diffusion of its own, with as much mass, and the
         result is their union, Eq. (6) and (7). With `diffusions` "each", so has each seed, with its
-        part of the mass.
-
-        Raises
-        ------
-        InfeasibleError
-            By the rule "paper-literal" when its mass cannot fit.
-        """
+        part of the mass."""
         problems = self.problems(corpus, plan)
         began = time.perf_counter()
         diffusions = [problem.solve() for problem in problems]
@@ -188,13 +173,7 @@ class FlowDiffusion(Method):
         return replace(retrieval, work=replace(retrieval.work, milliseconds=1000 * solved))
 
     def problems(self, corpus: Corpus, plan: QueryPlan) -> list["Problem"]:
-        """Return the problem of the question and those of its further ones, or one for each seed of them.
-
-        Raises
-        ------
-        InfeasibleError
-            By the rule "paper-literal" when its mass cannot fit.
-        """
+        """Return the problem of the question and those of its further ones, or one for each seed of them."""
         problems = [self.problem(corpus, asked) for asked in (plan, *plan.further)]
         if self.diffusions == "joint":
             return problems
@@ -288,13 +267,11 @@ class Problem:
         """Return the masses of the method between which its result changes; 0 and 0 without a source.
 
         At the first a seed is full of its own mass, unless more than it sends off came to one
-        earlier; from the last on all that the seeds are connected to is full, or the rule
-        "paper-literal" refuses. Of diffusions from one seed each the one with most mass fills it.
+        earlier; from the last on all that the seeds are connected to is full. Of diffusions from one
+        seed each the one with most mass fills it.
         """
         layer, rows, unit = self.layer, self.seeds.rows, self.per_unit()
         spaces = layer.component_capacity(self.method.capacity)
-        refused = (spaces[np.unique(layer.component[rows])].sum() / unit.sum()
-                   if self.method.rule == "paper-literal" else np.inf)
         joined = (layer.degree_of(rows) > 0) & (unit > 0)
         rows, unit = rows[joined], unit[joined]
         if not len(rows):
@@ -304,7 +281,7 @@ class Problem:
         (np.maximum if self.method.diffusions == "each" else np.add).at(asked, part, unit)
         room = spaces[layer.component[rows]]
         return (float((layer.capacity(self.method.capacity)[rows] / unit).min()),
-                float(min((room / asked[part]).max(), refused)))
+                float((room / asked[part]).max()))
 
     def end(self) -> float:
         """Return the largest mass worth choosing: where the method's control ends, or all is full."""
