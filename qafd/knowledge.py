@@ -86,7 +86,7 @@ class KnowledgeGraph:
     meter : Meter, optional
         Counts and caps the requests to such a model; by default under the cap of a run.
     calls : CallSettings, optional
-        Deadline, temperature, reply limit and context of the endpoints that answer.
+        Deadline, temperature and reply limit of the endpoints that answer.
     """
 
     def __init__(self, location: Location, embedder: Embedder | None = None,
@@ -609,7 +609,7 @@ class KnowledgeGraph:
             answer = extract_answer(put_reached_first(asked), plan, corpus_of(self.graph, store, ()), store)
             if llm is None or not asked.passages:
                 return answer
-            draft = draft_answer(self, asked, plan, budget=self._calls.fit(budget), length=length)
+            draft = draft_answer(self, asked, plan, budget=budget, length=length)
             reply = llm.complete(draft.messages, max_tokens=self._calls.reply_tokens)
             return replace(answer, written=cite_reply(self, draft, reply, llm.name))
 

@@ -45,9 +45,6 @@ class FaultServer:
         self.embedding_usage: Body | None = None
         self.dimension, self.largest = 4, 1000
         self.models = ["tiny"]
-        self.owner = "us"  # of the models; "library" is Ollama
-        self.loaded: list[Body] = []  # what Ollama has in memory
-        self.parameters = ""  # of a model's file, as Ollama shows it
         self.over = threading.Event()
         self._lock = threading.Lock()
         self.hold: threading.Event | None = None
@@ -115,21 +112,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def do_GET(self) -> None:
-        """The list of models, or what Ollama says of those that are loaded."""
-        if self.path == "/api/ps":
-            self._json(200, {"models": self.server_of.loaded})
-            return
+        """The list of models."""
         self._json(200, {"object": "list", "data": [
-            {"id": name, "object": "model", "owned_by": self.server_of.owner}
+            {"id": name, "object": "model", "owned_by": "us"}
             for name in self.server_of.models]})
 
     def do_POST(self) -> None:
         """A chat completion or embeddings, or a fault."""
         server = self.server_of
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/api/show":
-            self._json(200, {"parameters": server.parameters})
-            return
         body["key"] = self.headers.get("Authorization", "")
         kind = server.take(body)
         try:

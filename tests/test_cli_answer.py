@@ -11,7 +11,6 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models.calls import CallSettings
 from qafd.models.cost import Price
 from qafd.preferences import Preferences, load, save
-from qafd.reading.text import count_tokens
 
 pytestmark = [pytest.mark.usefixtures("alone"),
               pytest.mark.replies(reply=lambda _: "In Valparaíso [2].\x1b[31m And [88].")]
@@ -74,13 +73,6 @@ def test_calls_are_made_as_the_settings_say_unless_an_option_does(
     assert main([*ask, "--reply-tokens", "77", "--temperature", "1"]) == 0
     sent = [(body["max_tokens"], body["temperature"]) for body in server.bodies]
     assert sent == [(400, 0.5), (77, 1.0)]
-    assert main([*ask, "--reply-tokens", "77", "--context", "1000"]) == 0
-    whole, fitted = (len(body["messages"][1]["content"]) for body in server.bodies[1:])
-    assert fitted < whole
-    assert count_tokens("".join(m["content"] for m in server.bodies[2]["messages"])) <= 1000 - 77
-    capsys.readouterr()
-    assert main([*ask, "--reply-tokens", "77", "--context", "100"]) == 2
-    assert len(server.bodies) == 3
 
 
 @pytest.mark.parametrize("options", [["--max-tokens", "100"], ["--max-cost", "0"]])

@@ -26,7 +26,7 @@ from qafd.errors import (
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.models import Message, Reply, Streamed, with_json
 from qafd.models.cost import Meter
-from qafd.models.endpoint import OLLAMA_CONTEXT, Endpoint
+from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.thoughts import Hearing, hear
 from qafd.storage import open_workspace
@@ -287,17 +287,6 @@ def test_a_reply_without_the_json_is_malformed_and_its_tokens_are_known(text):
     with pytest.raises(MalformedReplyError, match="color") as caught:
         with_json(Reply(text, 1, 2), SCHEMA)
     assert caught.value.tokens == (1, 2, False)
-
-
-@pytest.mark.parametrize(("loaded", "parameters", "context"), [
-    ([{"name": "tiny", "context_length": 8192}], "num_ctx 2048", 8192),
-    ([{"name": "other", "context_length": 8192}], "stop  \"x\"\nnum_ctx                        2048", 2048),
-    ([], "", OLLAMA_CONTEXT)])
-def test_the_context_of_ollama_is_asked_in_its_own_words(
-        loaded: list[dict[str, object]], parameters: str, context: int, server: FaultServer) -> None:
-    assert Endpoint("tiny", server.url).context_length() is None
-    server.owner, server.loaded, server.parameters = "library", loaded, parameters
-    assert Endpoint("tiny", server.url).context_length() == context
 
 
 @pytest.mark.parametrize(("finish", "cut"), [("stop", False), ("length", True), (None, True)])

@@ -1,4 +1,4 @@
-"""GraphCache from other programs come in as they are, by Python, page and command."""
+"""Graphs from other programs come in as they are, by Python, page and command."""
 
 import json
 import math
@@ -201,15 +201,10 @@ def tables(folder: Path, entity: str, relationship: str, unit: str) -> None:
         "n_tokens": [12]}), folder / unit)
 
 
-@pytest.mark.parametrize("names", [
-    ("entities.parquet", "relationships.parquet", "text_units.parquet"),
-    ("create_final_entities.parquet", "create_final_relationships.parquet",
-     "create_final_text_units.parquet")], ids=["new", "old"])
-def test_graphrag_tables_are_mentioned_in_their_texts(
-        names: tuple[str, str, str], tmp_path: Path) -> None:
+def test_graphrag_tables_are_mentioned_in_their_texts(tmp_path: Path) -> None:
     folder = tmp_path / "output"
     folder.mkdir()
-    tables(folder, *names)
+    tables(folder, "entities.parquet", "relationships.parquet", "text_units.parquet")
     knowledge = taken_in(tmp_path / "w.db", tmp_path)
     assert entities(knowledge) == {"STEVE JOBS", "APPLE", "NEXT"}
     assert relations(knowledge).keys() == {

@@ -80,7 +80,7 @@ def test_a_good_endpoint_passes_every_check() -> None:
     assert all(ok for ok, _ in found.values())
     assert found["embeddings"][1] == "e gives 4 dimensions."
     assert "json_schema" in found["JSON"][1]
-    assert list(found) == ["models", "context length", "chat", "JSON", "embeddings"]
+    assert list(found) == ["models", "chat", "JSON", "embeddings"]
 
 
 @pytest.mark.parametrize("fault", ["401", "500", "html", "empty", "hang", "redirect"])

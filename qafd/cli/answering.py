@@ -17,7 +17,6 @@ from qafd.knowledge import KnowledgeGraph, check_conditions, cite_reply, draft_a
 from qafd.models import Streamed
 from qafd.models.calls import calls_of
 from qafd.models.cost import Metered
-from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line
 from qafd.reasons import Notice
@@ -112,8 +111,7 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
     `plan` is that of the retrieval, if it is not by rules.
     """
     calls = calls_of(client)
-    budget = calls.fit(tokens, count_tokens(retrieval.query))
-    draft = draft_answer(knowledge, retrieval, plan, budget=budget, length=length)
+    draft = draft_answer(knowledge, retrieval, plan, budget=tokens, length=length)
     with knowledge.store():  # else the call would open and close the file
         if wants_json():
             reply = client.complete(draft.messages, max_tokens=calls.reply_tokens)

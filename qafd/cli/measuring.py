@@ -116,7 +116,7 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = calls_of(client)
         planner = replace(client, purpose="plan") if client and how["plan"] != "rules" else None
-        writing = Writing(calls.fit(how["tokens"]), how["length"], calls.reply_tokens, planner,
+        writing = Writing(how["tokens"], how["length"], calls.reply_tokens, planner,
                           how["steps"])
         chosen = read_columns(knowledge, methods)
         judging = _choose_judging(how, asked.base_url, client, len(chosen))

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from qafd.cli.command import settings, spending
 from qafd.cli.options import Function, model_options, with_options
-from qafd.errors import ModelError, ParameterError
+from qafd.errors import ParameterError
 from qafd.models.calls import CallSettings
 from qafd.resources import home
 
@@ -124,9 +123,7 @@ call_options = with_options(
     click.option("--temperature", type=float, metavar="T",
               help="Temperature of the model, 0 to 2."),
     click.option("--deadline", type=float, metavar="SECONDS",
-              help="Deadline of one call."),
-    click.option("--context", type=int, metavar="N",
-                 help="Context of the model in tokens; by default as its server reports."))
+              help="Deadline of one call."))
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,8 @@ class ModelRequest:
         from qafd.storage.rows import now
 
         endpoint = endpoint_named(self.model, self.base_url)
-        calls = self._settings(endpoint)
+        given = {name: value for name, value in self.calls.items() if value is not None}
+        calls = replace(spending().calls, **given)
         if self.most["price"] is not None:
             remember_price(endpoint.name, Price(*self.most["price"]))
         price = price_at(endpoint)
@@ -161,18 +159,6 @@ class ModelRequest:
             raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
         if self.model and plan != "rules":
             knowledge.reader, knowledge.steps = self.client(knowledge, "plan"), steps
-
-    def _settings(self, endpoint: "Endpoint") -> CallSettings:
-        """Return the settings of its calls: those of the file, unless an option differs.
-
-        Its context is asked for where nobody names one; a server that does not tell limits nothing.
-        """
-        given = {name: value for name, value in self.calls.items() if value is not None}
-        chosen = replace(spending().calls, **given)
-        if not chosen.context:
-            with suppress(ModelError):
-                chosen = replace(chosen, context=endpoint.context_length() or 0)
-        return chosen
 
 
 def may_call_model(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""GraphCache from other programs: their files found, read in a child process, and made one file.
+"""Graphs from other programs: their files found, read in a child process, and made one file.
 
 That file is node-link JSON with everything that was understood. It is a document of the
 workspace like any other: hashed, replaced, deleted, restored.
@@ -22,16 +22,8 @@ from qafd.reading.parsing import GRAPH_LIMITS, parse_graph
 __all__ = ["GRAPH_ENDINGS", "ImportedEdge", "ImportedGraph", "ImportedNode", "ImportedText",
            "files_of", "read_graph"]
 
-Kind = Sequence[Sequence[str]]
-"""The files of a program: one of each line, in the order of preference, makes a graph."""
-
-_TABLES = ("entities", "relationships", "text_units")
-_NEEDED = 2  # of these tables
-_GRAPHRAG: tuple[Kind, ...] = tuple(
-    tuple((f"{table}.{ending}", f"create_final_{table}.{ending}") for table in _TABLES)
-    for ending in ("parquet", "jsonl", "json", "csv"))
-_LIGHTRAG: Kind = (("graph_chunk_entity_relation.graphml",), ("kv_store_text_chunks.json",))
-_KINDS = (*_GRAPHRAG, _LIGHTRAG)
+_GRAPHRAG = ("entities.parquet", "relationships.parquet", "text_units.parquet")  # the first two make a graph
+_LIGHTRAG = ("graph_chunk_entity_relation.graphml", "kv_store_text_chunks.json")  # so does the first
 
 
 def read_graph(
@@ -70,15 +62,15 @@ def _beginning(path: Path) -> bytes:
 def note_missing(names: Sequence[str], graph: ImportedGraph) -> ImportedGraph:
     """The graph of some files, with a notice if GraphRAG's texts are not among them."""
     notice = "There is no table text_units, so descriptions become the passages."
-    bare = any(not set(relations).isdisjoint(names) and set(texts).isdisjoint(names)
-               for _, relations, texts in _GRAPHRAG)
+    _, relations, texts = _GRAPHRAG
+    bare = relations in names and texts not in names
     return replace(graph, notices=(*graph.notices, notice)) if bare else graph
 
 
 def name_of(files: Sequence[PurePath]) -> str:
     """Name a graph in the workspace: its first file, with the folder if the file name is a standard one."""
     first = next((file for file in files if file.suffix == ".graphml"), files[0])
-    known = any(first.name in names for kind in _KINDS for names in kind)
+    known = first.name in (*_GRAPHRAG, *_LIGHTRAG)
     return f"{first.parent.name}/{first.name}".lstrip("/") if known else first.name
 
 
@@ -96,19 +88,10 @@ def files_of(paths: Iterable[str | os.PathLike[str]]) -> tuple[Path, ...]:
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    lacking: ParameterError | None = None
     for place in (folder, folder / "output"):
-        for kind in _KINDS:
-            found = _find_present(place, kind)
-            absent = _find_absent(place, kind)
-            if found and kind is _LIGHTRAG or len(absent) == 0:
-                return found
-            if found and lacking is None:
-                lacking = ParameterError(
-                    f"{place} holds {found[0].name} of GraphRAG but no {' and no '.join(absent)}, without "
-                    "which there is no graph; copy it there from the output of the index.")
-    if lacking is not None:
-        raise lacking
+        for kind, needed in ((_GRAPHRAG, 2), (_LIGHTRAG, 1)):
+            if all((place / name).is_file() for name in kind[:needed]):
+                return _find_present(place, kind)
     raise ParameterError(f"{folder} holds neither GraphRAG's entities.parquet and "
                          "relationships.parquet nor LightRAG's "
                          "graph_chunk_entity_relation.graphml; name the files of the graph")
@@ -116,23 +99,10 @@ def _in_folder(folder: Path) -> list[Path]:
 
 def _beside(path: Path) -> list[Path]:
     """A file and those that belong to it."""
-    for kind in _KINDS:
-        if any(path.name in names for names in kind):
-            return [path, *(file for file in _find_present(path.parent, kind) if file != path)]
-    return [path]
+    kind = next((kind for kind in (_GRAPHRAG, _LIGHTRAG) if path.name in kind), ())
+    return [path, *(file for file in _find_present(path.parent, kind) if file != path)]
 
 
-def _find_absent(folder: Path, kind: Kind) -> list[str]:
-    """The tables that a graph needs and that are not there."""
-    return [names[0] for names in kind[:_NEEDED] if _find_file(folder, names) is None]
-
-
-def _find_present(folder: Path, kind: Kind) -> list[Path]:
-    """The files of the tables that are there, in the order of the kind."""
-    files = [_find_file(folder, names) for names in kind]
-    return [file for file in files if file is not None]
-
-
-def _find_file(folder: Path, names: Sequence[str]) -> Path | None:
-    """Return the first file of a folder that has one of the names of a table."""
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+def _find_present(folder: Path, kind: Sequence[str]) -> list[Path]:
+    """The files of a program that are in a folder."""
+    return [folder / name for name in kind if (folder / name).is_file()]

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from qafd.errors import ModelError, ParameterError, ReplyLimitError
 
-RULES = 600  # tokens of a prompt next to question and data
-_RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "context": (0, 100_000_000),
-           "reply_tokens": (1, 1_000_000)}
+_RANGES = {"deadline": (0.1, 3600.0), "temperature": (0.0, 2.0), "reply_tokens": (1, 1_000_000)}
 Retry = Callable[[ModelError], None]
 """Receives the failure of a request before it is repeated; an error that it raises ends the call."""
 
@@ -26,14 +24,11 @@ class CallSettings:
         0 for the same words each time.
     reply_tokens : int
         Most of a reply, thoughts included.
-    context : int
-        Tokens that the model can read at once, with its answer; 0 is unknown.
     """
 
     deadline: float = 120.0
     temperature: float = 0.0
     reply_tokens: int = 1024
-    context: int = 0
 
     def __post_init__(self) -> None:
         for name, (least, most) in _RANGES.items():
@@ -41,23 +36,6 @@ class CallSettings:
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise ParameterError(f"{name} is {str(value)[:40]}; it is a number from "
                                      f"{least} to {most:,}")
-
-    def fit(self, budget: int, question_tokens: int = 0) -> int:
-        """Return how many tokens of data, at most `budget`, fit next to rules, question and answer.
-
-        Raises
-        ------
-        ParameterError
-            Nothing fits.
-        """
-        if not self.context:
-            return budget
-        left = self.context - self.reply_tokens - RULES - question_tokens
-        if left < 1:
-            raise ParameterError(f"the model reads {self.context:,} tokens at once; an answer of "
-                                 f"{self.reply_tokens:,} leaves no room for passages; lower the "
-                                 "reply limit, or raise the server's context length")
-        return min(budget, left)
 
 
 def calls_of(client: object) -> CallSettings:

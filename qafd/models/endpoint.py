@@ -9,7 +9,6 @@ from typing import Any
 
 from qafd.errors import (
     MalformedReplyError,
-    ModelError,
     ParameterError,
     RefusedError,
     ReplyLimitError,
@@ -30,12 +29,7 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.plaintext import one_line
 
 _JSON = ("json_schema", "json_object", "plain")
-# Names of the context length in vLLM, OpenRouter, LM Studio, Groq and llama.cpp.
-_WINDOWS = ("max_model_len", "context_length", "max_context_length", "context_window", "n_ctx",
-            "n_ctx_train")
 _NO_SYSTEM = re.compile(r"system\W{0,3} role|role\W{1,3}system|roles must alternate", re.I)
-_NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{1,8})\s*$", re.M)
-OLLAMA_CONTEXT = 4096  # Ollama's default, unless its environment or the model's file sets more
 
 
 @dataclass(frozen=True)
@@ -157,37 +151,6 @@ class Endpoint(RemoteModel):
                                      count=len(names),
                                      names=one_line(", ".join(names), 600) or "-"))
         return names[0]
-
-    def context_length(self) -> int | None:
-        """Return the tokens that the model can read at once, None if the endpoint does not list them.
-
-        Ollama cuts longer input silently and does not list its limit. Its own interface is asked for
-        the context of the loaded model, else `num_ctx` of its file, else Ollama's default.
-        """
-        listed = self.call(lambda: [dict(model) for model in self.client.models.list().data])
-        entry: dict[str, Any] = next((model for model in listed if model.get("id") == self.name), {})
-        entry = {**entry, **(entry.get("meta") or {})}
-        for name in _WINDOWS:
-            size = entry.get(name)
-            if isinstance(size, int) and size > 0:
-                return size
-        return self._ollama_context() if entry.get("owned_by") == "library" else None
-
-    def _ollama_context(self) -> int | None:
-        """Return the context of a model that Ollama serves, None if the server is not Ollama."""
-        root = str(self.client.base_url).removesuffix("/").removesuffix("/v1")
-        try:
-            loaded = self.call(lambda: self.client.get(f"{root}/api/ps", cast_to=object))
-            shown = self.call(lambda: self.client.post(
-                f"{root}/api/show", cast_to=object, body={"model": self.name}))
-        except ModelError:
-            return None
-        for model in _list_at(loaded, "models"):
-            size = model.get("context_length")
-            if self.name in (model.get("name"), model.get("model")) and isinstance(size, int):
-                return size
-        found = _NUM_CTX.search(str(shown.get("parameters", "")) if isinstance(shown, dict) else "")
-        return int(found[1]) if found else OLLAMA_CONTEXT
 
     def _create(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,
                 max_tokens: int, stream: bool = False) -> Any:
@@ -320,9 +283,3 @@ def _read_count(usage: Any) -> tuple[int, int] | None:
     sent = plausible_tokens(getattr(usage, "prompt_tokens", None))
     got = plausible_tokens(getattr(usage, "completion_tokens", None))
     return (sent, got) if sent and got else None
-
-
-def _list_at(value: object, key: str) -> list[dict[str, Any]]:
-    """Return the objects in a list of a JSON object, none if there is no such list."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []

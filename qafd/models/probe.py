@@ -47,8 +47,6 @@ def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
     except ModelError as error:
         listing = Check("models", False, str(error))
     checks = [listing]
-    if listing.ok or models:
-        checks.append(_try("context length", lambda: _window(llm)))
     checks.append(_try("chat", lambda: _chat(llm)))
     if checks[-1].ok:
         checks.append(_try("JSON", lambda: _json(llm)))
@@ -72,11 +70,6 @@ def _find_model(name: str, models: Sequence[str]) -> Check:
         return Check("models", True, f"{name} is one of {len(models)} that the endpoint lists.")
     return Check("models", False, f"{name or '-'} is not among the endpoint's models: "
                  f"{', '.join(models[:LISTED])}; choose one of them.")
-
-
-def _window(llm: "Endpoint") -> str:
-    size = llm.context_length()
-    return f"{size:,} tokens." if size else "The endpoint does not list the model's context length."
 
 
 def _chat(llm: "Endpoint") -> str:

@@ -170,17 +170,6 @@ class Head:
 
 
 @dataclass(frozen=True)
-class PassageLine:
-    """A passage in the list of a document's passages, with the beginning of its text."""
-
-    number: int
-    chunk: str
-    page: int | None
-    heading: str
-    opening: str
-
-
-@dataclass(frozen=True)
 class UnreadRow:
     """A passage, the `number`-th of its document, that the model did not read as it should be.
 

@@ -173,7 +173,7 @@ def _draft(view: View) -> Draft:
     asked = (view.about, view.method, view.retrieval.method, _length(), view.plan.planner,
              view.retrieval.further)
     return remember("draft", asked, lambda: draft_answer(view.knowledge,
-        view.retrieval, view.plan, length=_length(), budget=preferences().calls.fit(BUDGET)))
+        view.retrieval, view.plan, length=_length(), budget=BUDGET))
 
 
 def _find_reply(draft: Draft, model: Metered) -> Reply | None:

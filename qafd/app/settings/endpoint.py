@@ -130,14 +130,11 @@ def _list_checks(probed: Probe) -> None:
 
 def _calls(chosen: Preferences) -> None:
     now = chosen.calls
-    deadline, temperature, context, reply = st.columns(4)
+    deadline, temperature, reply = st.columns(3)
     wanted = replace(
         now,
         deadline=deadline.number_input("Deadline, s", 0.1, 3600.0, float(now.deadline), 10.0),
         temperature=temperature.number_input("Temperature", 0.0, 2.0, float(now.temperature), 0.1),
-        context=context.number_input(
-            "Context", 0, 100_000_000, now.context, 1024,
-            help="Tokens that the model reads at once, which passages are fitted to; 0 is unknown."),
         reply_tokens=reply.number_input(
             "Reply limit", 1, 1_000_000, now.reply_tokens, 256,
             help="The most tokens of a reply, including reasoning tokens."))
