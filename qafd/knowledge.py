@@ -31,8 +31,7 @@ from qafd.export.whole import whole
 from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages, sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
-from qafd.models import LLM, Reply
-from qafd.models.calls import CallSettings
+from qafd.models import LLM, CallSettings, Reply
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
 from qafd.plan import Planner, ask_further, plan_by
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     import networkx
     import openai
 
-    from qafd.ingest.erase import Footprint
+    from qafd.ingest import Footprint
 
 T = TypeVar("T")
 STEPS, MOST_STEPS = 2, 3
@@ -557,14 +556,14 @@ class KnowledgeGraph:
         return explain(corpus, asked, plan, self.store, partial(find_evidence, self))
 
     def erase(self, *names: str) -> "Footprint":
-        """Erase files or documents for good and report the removed data; see `qafd.ingest.erase`.
+        """Erase files or documents for good and report the removed data; see `qafd.ingest`.
 
         Raises
         ------
         StoreError
             There is none of a name, its file waits to be read, or another process is indexing.
         """
-        from qafd.ingest.erase import erase
+        from qafd.ingest import erase
 
         return erase(self.url, names, keys=self._keys)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from qafd.errors import ParameterError
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.json_files import lock_file, replace_json
+from qafd.models import CallSettings
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance
-from qafd.models.calls import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.storage import Workspace
 

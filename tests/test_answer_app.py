@@ -10,7 +10,7 @@ from faults import FaultServer
 
 from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.calls import CallSettings
+from qafd.models import CallSettings
 from qafd.models.cost import Price
 from qafd.models.prompts_answer import PAPER
 from qafd.preferences import Preferences, save

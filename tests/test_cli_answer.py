@@ -8,7 +8,7 @@ from faults import FaultServer
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.calls import CallSettings
+from qafd.models import CallSettings
 from qafd.models.cost import Price
 from qafd.preferences import Preferences, load, save
 

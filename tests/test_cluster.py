@@ -12,7 +12,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.errors import ParameterError
 from qafd.ingest import index
-from qafd.ingest.cluster import parse_engine
+from qafd.ingest.engine import parse_engine
 from qafd.records import Chunk, Extraction
 from qafd.storage import open_workspace
 

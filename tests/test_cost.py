@@ -21,12 +21,10 @@ from qafd.errors import (
     StoreError,
 )
 from qafd.ingest.reader import ModelChoice, choose
-from qafd.models import Message, Recorded, Reply
+from qafd.models import CallSettings, Message, Recorded, Reply, calls_of
 from qafd.models.allowance import Allowance
-from qafd.models.calls import CallSettings, calls_of
-from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, tokens_of
+from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, plan_run, tokens_of
 from qafd.models.endpoint import Endpoint
-from qafd.models.estimate import plan_run
 from qafd.storage import open_workspace
 
 ASK = [Message("user", "Name a color.")]

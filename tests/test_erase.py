@@ -9,7 +9,7 @@ import pytest
 from tiny import TinyEmbedder, TinyExtractor, save_run, tiny_index
 
 from qafd.errors import BusyError, ModelError, StoreError
-from qafd.ingest.erase import Footprint, erase, measure_footprint
+from qafd.ingest import Footprint, erase, measure_footprint
 from qafd.installation import check_workspace
 from qafd.records import node_id
 from qafd.storage import open_workspace

@@ -34,10 +34,10 @@ from qafd.models.prompts_answer import (
     correct_schema,
     judge_schema,
     read_correct,
+    read_follow,
     read_grades,
     read_plan,
 )
-from qafd.models.prompts_write import read_follow
 from qafd.models.thoughts import hear
 from qafd.reading.parsing import parse_with_notices
 from qafd.retrieve import METHODS

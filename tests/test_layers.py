@@ -20,7 +20,7 @@ LAYERS = (
     ("models",),
     ("retrieve", "plan"),
     ("graph_file",),
-    ("view", "ingest", "graph_merge", "graph_cache"),
+    ("view", "ingest", "graph_cache"),
     ("export", "explain", "answer", "doctor", "samples", "preferences"),
     ("knowledge",),
     ("runs", "evaluate", "lab", "learn", "sql", "installation", "testing"),

@@ -15,7 +15,7 @@ from qafd.errors import (
     MissingKeyError,
     SpendingCapError,
 )
-from qafd.ingest.erase import erase
+from qafd.ingest import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
 from qafd.ingest.reader import ModelChoice, choose, read_choice

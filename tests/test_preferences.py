@@ -8,7 +8,7 @@ import pytest
 from faults import serving
 
 from qafd.errors import ParameterError
-from qafd.models.calls import CallSettings
+from qafd.models import CallSettings
 from qafd.models.cost import Cap, Price
 from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
@@ -16,7 +16,7 @@ from qafd.models.probe import probe
 from qafd.preferences import Preferences, amend, load, save
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,
-                     (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096, 8192))
+                     (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096))
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass, replace
 
 from qafd.answer import Answer
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
-from qafd.models import LLM, Reply
-from qafd.models.calls import calls_of
+from qafd.models import LLM, Reply, calls_of
 from qafd.models.cost import Metered
-from qafd.models.prompts_write import follow_messages, read_follow
+from qafd.models.prompts_answer import follow_messages, read_follow
 from qafd.reading.text.plaintext import has_digit, one_line, storable
 from qafd.resources import lexicon
 from qafd.retrieve.base import Retrieval

@@ -14,8 +14,7 @@ from qafd.errors import ModelError, ParameterError, StoreError
 from qafd.explain.chains import Chain
 from qafd.explain.conditions import AnswerConditions, ConditionRow
 from qafd.knowledge import KnowledgeGraph, check_conditions, cite_reply, draft_answer
-from qafd.models import Streamed
-from qafd.models.calls import calls_of
+from qafd.models import Streamed, calls_of
 from qafd.models.cost import Metered
 from qafd.reading.text.markdown import plain_pieces
 from qafd.reading.text.plaintext import one_line

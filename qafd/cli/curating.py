@@ -25,8 +25,7 @@ from qafd.curate.neighbors import connect, disconnect, neighbors
 from qafd.curate.splitting import find_mixed, split
 from qafd.edits import Edit
 from qafd.errors import ParameterError
-from qafd.ingest import refresh
-from qafd.ingest.erase import measure_footprint
+from qafd.ingest import measure_footprint, refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Workspace

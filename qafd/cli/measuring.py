@@ -39,7 +39,7 @@ from qafd.evaluate.written import (
 from qafd.flow import kernel
 from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.calls import calls_of
+from qafd.models import calls_of
 from qafd.models.cost import Metered
 from qafd.models.embedder import local_embedder
 from qafd.models.prompts_answer import EMPOWERMENT, PAPER

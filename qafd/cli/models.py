@@ -11,7 +11,7 @@ import click
 from qafd.cli.command import settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ParameterError
-from qafd.models.calls import CallSettings
+from qafd.models import CallSettings
 from qafd.resources import home
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def with_options(*options: Callable[[Function], Function]) -> Callable[[Function
 
 
 def _engine(_: click.Context, __: click.Parameter, text: str) -> int | str:
-    from qafd.ingest.cluster import parse_engine  # with all that reads, which --help does not need
+    from qafd.ingest.engine import parse_engine  # with all that reads, which --help does not need
 
     try:
         return parse_engine(text)

@@ -15,8 +15,7 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest.engine import Progress
-from qafd.models import LLM, Message, Reply
-from qafd.models.calls import calls_of
+from qafd.models import LLM, Message, Reply, calls_of
 from qafd.models.cost import Metered
 from qafd.models.prompts_answer import PAPER, Criterion, judge_messages, judge_schema, read_grades
 from qafd.reasons import Notice, NoticeKind, notice

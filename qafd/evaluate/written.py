@@ -29,8 +29,7 @@ from qafd.evaluate.measures import Interval, intervals
 from qafd.evaluate.overlap import Measure, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import STEPS, KnowledgeGraph, cite_reply, draft_answer
-from qafd.models import Message
-from qafd.models.calls import calls_of
+from qafd.models import Message, calls_of
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import (
     ABSENT,

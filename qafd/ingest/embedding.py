@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
-from qafd.models.calls import retrying
+from qafd.models import retrying
 from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors

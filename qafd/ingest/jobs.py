@@ -24,8 +24,7 @@ from typing import BinaryIO
 from qafd.errors import BusyError, DiskFullError, ParameterError, QafdError, StoreError
 from qafd.graph_cache import keep_columns
 from qafd.ingest import extend
-from qafd.ingest.cluster import parse_engine
-from qafd.ingest.engine import BatchExtractor, Progress
+from qafd.ingest.engine import BatchExtractor, Progress, parse_engine
 from qafd.ingest.reader import NO_KEYS, Keys, Local, engine_of, read_choice
 from qafd.models.address import OPENAI
 from qafd.models.allowance import Allowance

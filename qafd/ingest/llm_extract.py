@@ -15,8 +15,7 @@ from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, Spendi
 from qafd.ingest.engine import Batch, Engine, Readings
 from qafd.ingest.grounding import ground
 from qafd.models import LLM, Message, Reply
-from qafd.models.cost import Metered
-from qafd.models.estimate import RunPlan, plan_run
+from qafd.models.cost import Metered, RunPlan, plan_run
 from qafd.models.prompts import (
     ENTITY_TYPES,
     Records,

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from qafd.errors import ParameterError
-from qafd.ingest.cluster import Cluster
 from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
-from qafd.ingest.engine import BatchExtractor, Engine, Here, Pool, Workers
+from qafd.ingest.engine import BatchExtractor, Cluster, Engine, Here, Pool, Workers
 from qafd.ingest.llm_extract import REPLY_TOKENS, TOGETHER, ModelEngine, ModelExtractor
 from qafd.models import LLM
 from qafd.models.address import OPENAI, check_address, is_local

@@ -13,8 +13,7 @@ from qafd.errors import (
     RefusedError,
     ReplyLimitError,
 )
-from qafd.models import Message, Reply, with_json
-from qafd.models.calls import CallSettings, tell_of_retry
+from qafd.models import CallSettings, Message, Reply, tell_of_retry, with_json
 from qafd.models.remote import (
     FORMAT,
     MAX_BYTES,

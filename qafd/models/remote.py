@@ -20,8 +20,8 @@ from qafd.errors import (
     RefusedError,
     UnreachableError,
 )
+from qafd.models import tell_of_retry
 from qafd.models.address import OPENAI, Resolver, check_address, destinations
-from qafd.models.calls import tell_of_retry
 from qafd.models.thoughts import forms_of, hide
 from qafd.models.wire import CallLimits, bounded_client
 from qafd.reading.text.plaintext import one_line, storable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
-from qafd.models import LLM, Reply
-from qafd.models.calls import calls_of
+from qafd.models import LLM, Reply, calls_of
 from qafd.models.cost import Metered
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.prompts_answer import (

@@ -10,8 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from qafd.errors import MalformedReplyError, SqlError
-from qafd.models import LLM, Message, Reply
-from qafd.models.calls import calls_of
+from qafd.models import LLM, Message, Reply, calls_of
 from qafd.models.prompts_answer import fence, fill
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import Value

@@ -8,9 +8,8 @@ from typing import Protocol, cast
 from weakref import WeakValueDictionary
 
 from qafd.errors import BusyError, ForeignFileError, ParameterError, StoreError
-from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import WorkspacePlace
+from qafd.storage.rows import Diagnosis, WorkspacePlace
 
 __all__ = ["BACKENDS", "Location", "Workspace", "WorkspacePlace", "beside", "copy_workspace",
            "examine", "is_writable", "names_beside", "open_workspace", "place_of",

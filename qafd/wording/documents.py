@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from qafd.storage.diagnosis import Aspect, FaultKind
+from qafd.storage.rows import Aspect, FaultKind
 from qafd.wording import HOUR, MINUTE, count, count_words, join_some, join_words
 
 if TYPE_CHECKING:
@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from qafd.curate.entities import Suggestion
     from qafd.curate.neighbors import EdgeByHand, Neighbor
     from qafd.edits import Edit
-    from qafd.ingest.erase import Footprint
-    from qafd.models.cost import Cap
-    from qafd.models.estimate import EmbeddingPlan, RunPlan
-    from qafd.storage.diagnosis import Diagnosis, Fault
+    from qafd.ingest import Footprint
+    from qafd.models.cost import Cap, EmbeddingPlan, RunPlan
+    from qafd.storage.rows import Diagnosis, Fault
 
 
 FILES_NAMED = 2  # files that are named

@@ -12,7 +12,7 @@ from qafd.app.session import bound, exchange, put, put_next, value_of
 from qafd.app.tables import columns_of, table
 from qafd.errors import ModelError
 from qafd.knowledge import KnowledgeGraph
-from qafd.models.calls import calls_of
+from qafd.models import calls_of
 from qafd.models.cost import tokens_of
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion

@@ -15,7 +15,7 @@ from qafd.ingest.jobs import retry, start_worker
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.address import OPENAI, check_address
-from qafd.models.estimate import RunPlan
+from qafd.models.cost import RunPlan
 from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording.documents import say_cap, say_embedding_plan, say_reading_plan, say_readings

@@ -14,14 +14,13 @@ from qafd.reading.formats.chats import is_subtitles, read_subtitles
 from qafd.reading.formats.draft import SAVE_AS, DocumentDraft, Limits, too_much, unsupported_error
 from qafd.reading.formats.excel import read_workbook, sheet_grids
 from qafd.reading.formats.graphs import draft_graph, refuse_graph
-from qafd.reading.formats.graphs.markup import read_markup as read_graph_markup
+from qafd.reading.formats.graphs.tables import read_markup as read_graph_markup
 from qafd.reading.formats.grid import TableGrid
-from qafd.reading.formats.mail import is_mail, read_mails
 from qafd.reading.formats.markdown import looks_like_markdown, read_markdown
 from qafd.reading.formats.packages import Package, open_package, read_epub
 from qafd.reading.formats.page import FEEDS, read_feed, read_html
 from qafd.reading.formats.pdf import read_pdf
-from qafd.reading.formats.plain import read_plain
+from qafd.reading.formats.plain import is_mail, read_mails, read_plain
 from qafd.reading.formats.powerpoint import read_presentation
 from qafd.reading.formats.records import csv_grid, delimiter_of, read_csv, read_json
 from qafd.reading.formats.rst import looks_like_rst, read_rst

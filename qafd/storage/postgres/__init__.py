@@ -15,7 +15,6 @@ import psycopg
 
 from qafd.errors import BusyError, StoreError
 from qafd.storage import sqlite
-from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.postgres.connecting import translate_errors
 from qafd.storage.postgres.schema import Address, WorkspaceSchema, without_password
 from qafd.storage.postgres.search import PostgresPassages, make_words, read_words
@@ -25,7 +24,7 @@ from qafd.storage.relational.examine import LOOKS as USUAL_LOOKS
 from qafd.storage.relational.examine import Looks, look_at
 from qafd.storage.relational.schema import TABLES
 from qafd.storage.relational.workspace import Lease, Workspace, runs
-from qafd.storage.rows import WorkspacePlace
+from qafd.storage.rows import Aspect, Diagnosis, Fault, FaultKind, WorkspacePlace, fault
 
 
 class PostgresLease(Lease):

@@ -193,7 +193,7 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def purge(self, *names: str) -> None:
-        """Remove files or documents for good, with all that quotes them; see `qafd.ingest.erase`.
+        """Remove files or documents for good, with all that quotes them; see `qafd.ingest`.
 
         Vectors and graph follow at the next assembly.
 

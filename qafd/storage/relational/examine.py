@@ -6,12 +6,12 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from qafd.errors import StoreError
-from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.full_assembly import assemble_stored
 from qafd.storage.packing import checksum, embedding_key, key_of
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.workspace import Workspace
+from qafd.storage.rows import Aspect, Diagnosis, Fault, FaultKind, fault
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
 Looks = tuple[tuple[Aspect, Look], ...]

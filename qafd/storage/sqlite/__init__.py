@@ -15,12 +15,11 @@ from urllib.parse import quote, unquote_to_bytes
 
 from qafd.errors import BusyError, DiskFullError, StoreError
 from qafd.records import Chunk
-from qafd.storage.diagnosis import Diagnosis
 from qafd.storage.relational.base import to_json
 from qafd.storage.relational.log import columns_of
 from qafd.storage.relational.passages import OFF, ON, SNIPPET, SqlPassages, match_of, snippet_parts
 from qafd.storage.relational.workspace import Lease, Workspace, runs
-from qafd.storage.rows import Found, Hit, WorkspacePlace
+from qafd.storage.rows import Diagnosis, Found, Hit, WorkspacePlace
 from qafd.storage.sqlite.file import (
     WorkspaceFile,
     forget_file,

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 from qafd.errors import StoreError
-from qafd.storage.diagnosis import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.relational import examine
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.passages import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
+from qafd.storage.rows import Aspect, Diagnosis, Fault, FaultKind, fault
 from qafd.storage.sqlite.file import (
     TEXTUAL,
     check_version,

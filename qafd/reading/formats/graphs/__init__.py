@@ -7,9 +7,13 @@ from itertools import chain
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, Limits
 from qafd.reading.formats.graphs.graph import ImportedGraph, Rows, graph_of
-from qafd.reading.formats.graphs.markup import read_markup
 from qafd.reading.formats.graphs.passages import drafts_of
-from qafd.reading.formats.graphs.tables import read_delimited, read_json_graph, read_parquet
+from qafd.reading.formats.graphs.tables import (
+    read_delimited,
+    read_json_graph,
+    read_markup,
+    read_parquet,
+)
 from qafd.reading.formats.packages import packed_files
 from qafd.reading.text.plaintext import decode
 

@@ -1,4 +1,4 @@
-"""Tables and JSON to rows: node-link, records, GraphRAG's tables, LightRAG's chunks."""
+"""GraphML, GEXF, tables and JSON to rows: node-link, records, GraphRAG's tables, LightRAG's chunks."""
 
 import csv
 import io
@@ -6,12 +6,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs.graph import SOURCES, TARGETS, Row, Rows
+from qafd.reading.formats.page import parse_xml
 from qafd.reading.text.plaintext import one_line
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 _SCALARS = (str, int, float)
 _NEO4J = re.compile(r"[^:]*:(id|start_id|end_id|type|label)(?:\(.*\))?|_(id|start|end|type|labels)")
@@ -228,3 +234,64 @@ def _plain(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, ", ".join(map(str, value))  # networkx writes tuples as lists
         elif isinstance(value, list) and all(isinstance(one, str) for one in value):
             yield name, value
+
+
+_VALUES = ("data", "attvalue", "NodeLabel", "EdgeLabel")  # the last two of yEd
+
+
+def read_markup(text: str) -> Rows:
+    """Return the nodes and edges of a GraphML or GEXF text, as yEd, Gephi and networkx write it.
+
+    Raises
+    ------
+    ParseError
+        It is damaged, or declares entities, which could expand without end.
+    """
+    try:
+        root = parse_xml(text.strip().encode("utf-8", "replace"))
+    except etree.XMLSyntaxError as error:
+        raise ParseError(f"The graph is damaged in line {error.lineno}; export it again.") from None
+    form = {"graphml": "GraphML", "gexf": "GEXF"}
+    rows = Rows(form.get(etree.QName(root).localname.lower(), "XML"))
+    names = _attribute_names(root)
+    for element in root.iter("{*}node", "{*}edge"):
+        kind = etree.QName(element).localname
+        row = dict(element.attrib)
+        if kind == "edge":
+            row.pop("id", None)
+        (rows.nodes if kind == "node" else rows.edges).append(row)
+        rows.check()
+        for name, value in _values_of(element):
+            if value.strip():
+                row.setdefault(names.get((kind, name), name).strip().lower(), value.strip())
+    return rows
+
+
+def _attribute_names(root: "_Element") -> dict[tuple[str, str], str]:
+    """Return the name of each attribute by the kind of element and its id."""
+    names: dict[tuple[str, str], str] = {}
+    for key in root.iter("{*}key"):
+        identity = key.get("id", "")
+        about = key.get("for", "all")
+        for kind in ("node", "edge") if about == "all" else (about,):
+            names[kind, identity] = key.get("attr.name") or key.get("yfiles.type") or identity
+    for group in root.iter("{*}attributes"):
+        for attribute in group:
+            names[group.get("class", ""), attribute.get("id", "")] = attribute.get("title", "")
+    return names
+
+
+def _values_of(element: "_Element") -> list[tuple[str, str]]:
+    """Return the ids and values of the attributes of a node or an edge, without those of nodes in it."""
+    found = []
+    for value in element.iter(*(f"{{*}}{name}" for name in _VALUES)):
+        if next(value.iterancestors("{*}node", "{*}edge")) is not element:
+            continue
+        name = etree.QName(value).localname
+        if name == "attvalue":
+            found.append((value.get("for") or value.get("id") or "", value.get("value", "")))
+        elif name == "data":
+            found.append((value.get("key", ""), value.text or ""))
+        else:
+            found.append(("label", value.text or ""))
+    return found
