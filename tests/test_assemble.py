@@ -191,23 +191,6 @@ def test_the_graph_does_not_depend_on_the_order_of_the_log(log):
     assert (set(found.nodes), found.edges) == (set(expected.nodes), expected.edges)
 
 
-@given(st.sets(st.sampled_from(range(len(SOME)))))
-def test_every_edge_joins_two_nodes_with_a_positive_weight(chosen):
-    assembly = assemble([SOME[i] for i in sorted(chosen)], embed)
-    ids = [node.id for node in assembly.nodes]
-    assert len(set(ids)) == len(ids)
-    for edge in assembly.edges:
-        assert edge.source != edge.target
-        assert {edge.source, edge.target} <= set(ids)
-        assert edge.similarity > 0
-
-
-def test_the_key_of_an_entity_follows_from_its_name():
-    for node in assemble(SOME, embed).nodes:
-        if node.kind == "entity":
-            assert canonical(node.name) == node.key
-
-
 def test_read_gives_unit_vectors_for_the_passage_and_each_sentence():
     text = "The Nile floods its banks. Apple sells the iPhone."
     chunk = Chunk("c", "d", "Two topics", text, 0, len(text))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from kills import NAMES, kill_often, log_of, sound, story
+from kills import kill_often, log_of, sound, story
 from servers import postgres_url
 from tiny import TinyEmbedder, TinyExtractor, killed, started, tiny_engine, tiny_index
 
@@ -192,31 +192,6 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
     finally:
         killed(writer)
     assert sorted(set(revisions)) == revisions
-
-
-@pytest.mark.chaos
-def test_every_read_during_indexing_sees_one_version_of_the_graph(tmp_path):
-    path = tmp_path / "busy.db"
-    write_much(path, 7)
-    writer = started(write_much, path, 100_000)
-    versions: dict[int, tuple[object, ...]] = {}
-    try:
-        with open_workspace(path) as store:
-            while len(versions) < 8:
-                assert writer.is_alive()
-                with store.snapshot():
-                    graph = store.graph.read()
-                    keys = [node.key for node in store.graph.nodes(graph.ids).values()
-                            if node.kind == "passage"]
-                    found = set(store.passages.get(keys))
-                    hits = {hit.chunk.id for name in NAMES
-                            for hit in store.passages.search(name, 1000).hits}
-                assert found == set(keys)
-                assert hits == found
-                same = (graph.ids, graph.neighbors.tobytes(), graph.vectors[:].tobytes())
-                assert versions.setdefault(graph.revision, same) == same
-    finally:
-        killed(writer)
 
 
 def ask(path: Path, times: int, found: Path) -> None:

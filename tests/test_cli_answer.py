@@ -115,7 +115,7 @@ def test_doctor_tests_the_endpoint(
     found = {check["name"]: check["ok"] for check in json.loads(capsys.readouterr().out)}
     asked = list(found)[list(found).index("models"):]
     assert {name: found[name] for name in asked} == {
-        "models": True, "context length": True, "chat": True, "JSON": False, "embeddings": True}
+        "models": True, "chat": True, "JSON": False, "embeddings": True}
 
 
 def test_a_model_reads_the_question_under_the_cap_of_the_answer(

@@ -103,11 +103,6 @@ def test_a_cap_is_never_exceeded(path, cap, word):
     assert len(calls(path)) == spent.calls
 
 
-def test_a_cap_on_money_needs_a_price(path):
-    with pytest.raises(ParameterError, match="no price for recorded"):
-        metered(path, cap=Cap(cost=1.0), price=None)
-
-
 def test_a_cap_holds_for_calls_side_by_side():
     meter = Meter(Cap(calls=10))
     passed = []

@@ -8,7 +8,6 @@ import pytest
 from clicks import page, shown
 
 from qafd.errors import StoreError
-from qafd.knowledge import KnowledgeGraph
 from qafd.samples import copy_sample
 from qafd.storage import open_workspace
 
@@ -78,20 +77,3 @@ def test_settings_removes_a_damaged_workspace(statement: str, home: Path) -> Non
     next(b for b in app.button if b.label == "Remove this workspace").click().run()
     assert not app.exception
     assert not (home / "mine.db").exists()
-
-
-def test_nothing_of_another_program_is_changed_by_the_start_of_the_app(home: Path) -> None:
-    home.mkdir(exist_ok=True)
-    with closing(sqlite3.connect(home / "legacy.db")) as connection:
-        connection.execute("PRAGMA user_version = 2")
-        connection.execute("CREATE TABLE places (url)")
-    old = copy_sample("songbook", home).rename(home / "old.db")
-    with closing(sqlite3.connect(old)) as connection:
-        connection.execute("PRAGMA user_version = 5")
-    before = {file: file.read_bytes() for file in (home / "legacy.db", old)}
-    assert not page("learn").exception
-    assert {file: file.read_bytes() for file in before} == before
-    assert {"legacy.db", "old.db"} == {
-        file.name for file in home.iterdir() if file.name.startswith(("legacy", "old"))}
-    with pytest.raises(StoreError, match="somebody else's"):
-        KnowledgeGraph.open(home / "legacy.db")

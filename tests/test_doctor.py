@@ -51,10 +51,6 @@ DEFECTS = {
         ("texts", "UPDATE documents SET text = ' ' || text WHERE name = 'ada.txt'"),
     "a name outside its passage":
         ("log", "UPDATE mentions SET \"end\" = 1000 WHERE key = 'paris'"),
-    "a sentence that ends before it starts":
-        ("log", "UPDATE sentences SET \"end\" = start - 1 WHERE position = 1"),
-    "a relation in a sentence that is not there":
-        ("log", "UPDATE assertions SET sentence = 9 WHERE source = 'ada'"),
     "a passage of a deleted document in the graph":
         ("passages", "UPDATE documents SET deleted_at = 'now' WHERE name = 'cyd.txt'"),
     "a passage that the graph forgot":
@@ -81,31 +77,19 @@ DEFECTS = {
         ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 3"),
     "a node with another name":
         ("graph anew", "UPDATE nodes SET name = 'Rob' WHERE name = 'Bob'"),
-    "a name that the graph does not have":
-        ("graph anew", "UPDATE mentions SET key = 'zoe' WHERE key = 'paris'"),
     "a word that the search index has wrong":
         ("search anew", "INSERT INTO passages_fts (rowid, title, text) VALUES (1, 'x', 'zebra')"),
     "a log entry that was changed without any effect on the graph":
         ("log", "UPDATE mentions SET kind = 'GPE' WHERE key = 'paris'"),
-    "a title that was changed":
-        ("texts", "UPDATE documents SET title = 'x' WHERE name = 'ada.txt'"),
     "a trigger that was dropped":
         ("tables", "DROP TRIGGER passages_insert"),
-    "no edges":
-        ("graph anew", "DELETE FROM edges"),
-    "no vectors":
-        ("vectors", "DELETE FROM embeddings"),
     "a vector that is missing in a graph that nothing makes anew":
         ("vectors", "DELETE FROM embeddings WHERE id = 1"),
-    "a weight that is not what was assembled":
-        ("graph anew", "UPDATE edges SET similarity = similarity * 1.001 WHERE kind = 2"),
     "a node with the vector of another one":
         ("graph anew", "UPDATE nodes SET vectors = (SELECT vectors FROM nodes WHERE name = 'Ada') "
                   "WHERE name = 'Cyd'"),
     "a passage that is no longer shown as it was":
         ("graph anew", "UPDATE passages SET heading = 'x'"),
-    "a vector that is missing":
-        ("graph anew", "DELETE FROM embeddings WHERE id = 1"),
 }
 
 

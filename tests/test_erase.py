@@ -44,6 +44,7 @@ def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> Non
         save_run(store, passages=[{"document": "secret.txt", "text": "under Zanzibar."}])
         if deleted:
             store.documents.delete("secret.txt")
+    Path(f"{path}.log").write_bytes(b"ValueError: Ada hid the Xylophone")
     if deleted:
         tiny_index(path)
     assert all(mark in on_disk(path) for mark in MARKS)
@@ -164,13 +165,6 @@ def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
         assert b"uimper" in on_disk(path)
         store.scrub()
         assert b"uimper" not in on_disk(path)
-
-
-def test_what_workers_complained_about_goes_too(path: Path) -> None:
-    tiny_index(path, [ADA, SECRET])
-    Path(f"{path}.log").write_bytes(b"ValueError: Ada hid the Xylophone")
-    erased(path, "secret.txt")
-    assert b"ylophone" not in on_disk(path)
 
 
 def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) -> None:

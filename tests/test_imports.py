@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable
-from itertools import chain, repeat
 from pathlib import Path
 
 import networkx as nx
@@ -22,7 +21,6 @@ from qafd.ingest.engine import Here
 from qafd.ingest.imports import read_graph
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor
 from qafd.ingest.reader import ModelChoice
-from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
@@ -79,14 +77,6 @@ def hugo(tmp_path_factory: pytest.TempPathFactory) -> tuple[KnowledgeGraph, nx.G
     graph = nx.les_miserables_graph()
     nx.write_graphml(graph, folder / "hugo.graphml")
     return taken_in(folder / "hugo.db", folder / "hugo.graphml"), graph
-
-
-def test_every_node_and_edge_of_a_graph_is_in_the_workspace(
-        hugo: tuple[KnowledgeGraph, nx.Graph]) -> None:
-    knowledge, graph = hugo
-    assert entities(knowledge) == set(graph)
-    assert relations(knowledge).keys() == {frozenset(edge) for edge in graph.edges}
-    assert all(check.ok for check in check_workspace(knowledge.place.written, deep=True))
 
 
 def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_mean(
@@ -266,11 +256,6 @@ def test_what_is_no_graph_is_refused_in_one_sentence(files: list[bytes], why: st
     assert "\n" not in str(refused.value)
 
 
-def test_a_graph_larger_than_the_limit_is_refused_before_it_is_read() -> None:
-    with pytest.raises(ParseError, match=r"0\.1 MB, more than 0\.05 MB"):
-        parse_graph([bytes(100_000)], Limits(input_bytes=50_000))
-
-
 @pytest.mark.parametrize("weight", ["nan", "-3", "0", "inf", "heavy"])
 def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> None:
     graph = parse_graph([f"source,target,weight\na,b,{weight}\nb,c,2\n".encode()])
@@ -338,15 +323,6 @@ def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_pat
         assert store.log.extractor.startswith("nobody/")
         assert [file.status for file in store.files.all()] == ["done"]
     assert (relations(knowledge), entities(knowledge)) == before
-
-
-def test_an_import_that_was_stopped_goes_on_to_the_same_graph(tmp_path: Path) -> None:
-    whole = put(tmp_path / "whole.db", JOBS)
-    index(tmp_path / "w.db", [("g.json", JOBS.to_json())], processes=1,
-          stopped=chain([False], repeat(True)).__next__)
-    assert not len(KnowledgeGraph.open(tmp_path / "w.db").graph)
-    index(tmp_path / "w.db", processes=1)
-    assert digest(KnowledgeGraph.open(tmp_path / "w.db")) == digest(whole)
 
 
 def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None:

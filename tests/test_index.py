@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny import TinyEmbedder, TinyExtractor, tiny_index, tiny_work
+from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.errors import BusyError, ModelError, ParameterError
-from qafd.ingest import BATCH, index, jobs
+from qafd.ingest import BATCH, index
 from qafd.ingest.engine import Progress
 from qafd.storage import open_workspace
 
@@ -89,23 +89,6 @@ def test_a_child_that_dies_ends_the_run_with_a_sentence_and_loses_nothing(path, 
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
 
 
-class Interrupted(TinyExtractor):
-    """Gets what a terminal sends to every process of a command on Ctrl-C."""
-
-    def extract_all(self, chunks):
-        import os
-        import signal
-
-        os.kill(os.getpid(), signal.SIGINT)
-        return super().extract_all(chunks)
-
-
-def test_children_finish_their_passages_when_ctrl_c_reaches_them_too(path, tmp_path):
-    index(path, [("many.jsonl", MANY)], extractor=Interrupted, embedder=TinyEmbedder, processes=2)
-    with open_workspace(path) as store:
-        assert store.graph.digest() == tiny_index(tmp_path / "other.db", [("many.jsonl", MANY)])
-
-
 def test_a_model_that_gives_infinity_is_refused(path):
     class Infinite(TinyEmbedder):
         def embed(self, texts):
@@ -154,13 +137,3 @@ def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
     with open_workspace(path) as store:
         assert [file.status for file in store.files.all()] == ["done", "done", "failed"]
         assert store.lease.writer is None
-
-
-def test_a_worker_takes_in_what_an_interrupted_run_left(path):
-    with open_workspace(path) as store:
-        store.files.add("a.txt", b"Ada met Bob.")
-        assert jobs.needs_worker(store)
-        tiny_work(path)
-        assert [file.status for file in store.files.all()] == ["done"]
-        assert [job.state for job in store.queue.latest()] == ["done"]
-        assert not jobs.needs_worker(store)

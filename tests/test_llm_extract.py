@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 from faults import FAULTS, FaultServer, serving
-from hypothesis import given
-from hypothesis import strategies as st
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
 from qafd.errors import (
@@ -107,12 +105,6 @@ def test_a_strength_is_a_number_from_1_to_10_and_0_where_none_is_stated(given_, 
     text = f'("relationship"<|>Ada<|>Bob<|>They met.<|>meeting<|>{given_})'
     (relation,) = read_records(text).relations
     assert relation.strength == strength
-
-
-@given(st.text(alphabet='("entity<|>relationship#{}),\n AB', max_size=200))
-def test_no_text_breaks_the_reader(text):
-    found = ground(CHUNK, local(), read_records(text), "x")
-    assert all(0 <= m.start <= m.end <= len(CHUNK.text) for m in found.mentions)
 
 
 def test_entities_that_are_not_in_the_passage_and_what_hangs_on_them_are_dropped():

@@ -2,20 +2,17 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import psycopg
 import pytest
 from servers import postgres_url
-from tiny import killed, started, tiny_index, tiny_work
+from tiny import started, tiny_index, tiny_work
 
 from qafd.errors import BusyError, ForeignFileError, NewerSchemaError, ParameterError, StoreError
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph
-from qafd.resources import assets
 from qafd.samples import EXAMPLES, SAMPLES, copy_sample, sample_file
 from qafd.storage import (
     copy_workspace,
@@ -78,21 +75,6 @@ def test_a_search_finds_the_same_in_both_backends(sample: str, url: str) -> None
         for query in [*QUERIES, *titles]:
             assert new.passages.search(query) == old.passages.search(query), query
             assert new.passages.search(query, 3, document) == old.passages.search(query, 3, document)
-
-
-def test_the_same_documents_give_the_same_digest_in_both_backends(url: str, tmp_path: Path) -> None:
-    folder = assets() / "samples" / "songbook"
-    files = [(file.name, file.read_bytes()) for file in sorted(folder.iterdir())]
-    there, here = tmp_path / "here.db", url
-    assert tiny_index(here, files[:-2]) == tiny_index(there, files[:-2])
-    assert tiny_index(here, files[-2:]) == tiny_index(there, files[-2:])
-    for location in (here, there):
-        with open_workspace(location) as store:
-            store.documents.delete(files[0][0])
-    assert tiny_index(here) == tiny_index(there)
-    with open_workspace(here) as one, open_workspace(there) as other:
-        for query in ("Apple", "river and mountain", '"New York"'):
-            assert one.passages.search(query) == other.passages.search(query)
 
 
 def test_a_backup_is_a_file_that_comes_back_as_the_same_workspace(url: str, tmp_path: Path) -> None:
@@ -215,61 +197,6 @@ def test_two_workers_read_one_queue_and_nothing_twice(url: str, tmp_path: Path) 
         assert {file.status for file in store.files.all()} == {"done"}
         assert (store.log.count(), store.log.count_assembled()) == (5, 5)
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", files)
-
-
-def test_a_worker_reads_what_waits_in_any_workspace_of_the_database(url: str) -> None:
-    other = postgres_url("other")
-    for place in (url, other):
-        with open_workspace(place) as store:
-            jobs.enqueue(store, [ADA])
-    ran = subprocess.run([sys.executable, "-m", "qafd", "worker", "--once", "--engine", "serial",
-                          "--db", url],
-                         check=True, capture_output=True, text=True)
-    for place in (url, other):
-        with open_workspace(place) as store:
-            assert {job.state for job in store.queue.latest()} == {"done"}, ran.stderr
-            assert store.listing.size()[0] > 0
-
-
-def hold_for_long(url: str) -> None:
-    with open_workspace(url) as store, store.lease.hold():
-        store.notes.put("held", "yes")
-        time.sleep(600)
-
-
-def test_the_lease_of_a_killed_process_is_free_at_once(url: str) -> None:
-    with open_workspace(url) as store:
-        holder = started(hold_for_long, url)
-        while not store.notes.get("held"):
-            time.sleep(0.02)
-        with pytest.raises(BusyError), store.lease.hold():
-            pass
-        killed(holder)
-        with store.lease.hold():
-            store.lease.check()
-
-
-def count_on(url: str) -> None:
-    with open_workspace(url) as store:
-        for number in range(400):
-            with store.transaction():
-                store.notes.put("one", str(number))
-                store.notes.put("other", str(number))
-
-
-def test_readers_see_one_version_while_another_process_writes(url: str) -> None:
-    with open_workspace(url) as store:
-        store.notes.put("one", "0")
-        store.notes.put("other", "0")
-        writer = started(count_on, url)
-        seen = set()
-        while store.notes.get("one") != "399":
-            with store.snapshot():
-                first = store.notes.get("one")
-                assert store.notes.get("other") == first == store.notes.get("one")
-            seen.add(first)
-        writer.join()
-        assert len(seen) > 2
 
 
 def test_a_workspace_is_gone_when_it_was_removed(url: str) -> None:

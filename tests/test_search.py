@@ -77,13 +77,6 @@ def test_what_is_no_word_of_the_index_is_found_as_it_is(
     assert (hit.chunk.document, marked(hit)) == ("east.txt", marks)
 
 
-@pytest.mark.parametrize("text", [
-    '"lamp', 'lamp"', '""lamp""', "lamp AND NOT", "lamp OR", "NEAR(lamp", "lamp*", "^lamp",
-    "title:lamp", "lamp)", "-lamp", "lamp\0", "'; DROP TABLE passages; -- lamp", "\x02lamp\x03"])
-def test_operators_are_no_operators(store: Workspace, text: str) -> None:
-    assert {"lamp.txt", "long.txt"} <= {hit.chunk.document for hit in store.passages.search(text).hits}
-
-
 def test_ten_thousand_words_are_cut_and_the_cut_is_said(store: Workspace) -> None:
     found = store.passages.search("lamp " + " ".join(f"word{n}" for n in range(10_000)))
     assert [hit.chunk.document for hit in found.hits] == ["lamp.txt", "long.txt"]

@@ -40,27 +40,6 @@ def store(path: Path, indexed: Path):
         yield opened
 
 
-def bytes_on_disk(path: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(path.parent.glob(f"{path.name}*")))
-
-
-def test_purging_removes_every_byte_of_a_document(path):
-    secret = b"Zanzibar hid the Xylophone from Ada."
-    tiny_index(path, [ADA, ("secret.txt", secret)])
-    with open_workspace(path) as store:
-        save_run(store, passages=[{"document": "secret.txt", "text": secret.decode()}])
-        store.documents.purge("secret.txt")
-        tiny_index(path)
-    assert b"anzibar" not in bytes_on_disk(path)
-    assert b"ylophone" not in bytes_on_disk(path)
-
-
-@pytest.mark.parametrize("bad", [b"", None])
-def test_the_file_itself_refuses_no_vector(store, bad):
-    with store.snapshot() as connection, pytest.raises(sqlite3.IntegrityError):
-        connection.execute("INSERT INTO embeddings VALUES (NULL, 'k', 0, 0, ?)", (bad,))
-
-
 def test_a_saved_run_never_changes(store):
     key = save_run(store)
     with pytest.raises(sqlite3.IntegrityError, match="never changes"), \

@@ -239,12 +239,6 @@ def test_an_examination_finds_a_healthy_workspace_sound(store: Workspace, url: s
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
 
 
-def test_an_examination_finds_what_a_dead_worker_left(store: Workspace, url: str) -> None:
-    store.queue.add()
-    store.queue.claim()
-    assert {found.aspect for found in examine(url) if found.faults} == {"jobs"}
-
-
 # --- files and documents -----------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\x", "a\0b", "x" * 4096,
@@ -579,15 +573,6 @@ def test_the_graph_has_the_names_the_passages_and_what_joins_them(store: Workspa
     met = frozenset((named(store, "Bob"), named(store, "Paris")))
     assert store.graph.labels(met) == {met: "met"}
     assert store.graph.labels([named(store, "Bob")]) == {}
-
-
-def test_a_graph_without_documents_is_empty(store: Workspace, url: str) -> None:
-    store.documents.delete("ada.txt", "cyd.txt")
-    tiny_index(url)
-    assert len(store.graph.read()) == 0
-    assert store.passages.search("Ada").hits == ()
-    assert store.passages.evidence(["nothing"]) == ()
-    assert store.listing.size() == (0, 0)
 
 
 def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None:
