@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import io
 import os
+import resource
 import select
 import signal
 import struct
@@ -29,7 +30,6 @@ package.__path__ = [sys.argv[1]]
 sys.modules["qafd"] = package
 sys.path[:] = sys.argv[3:]
 """
-_MAIN = _PACKAGE + "importlib.import_module(sys.argv[2]).main()"
 _SERVE = _PACKAGE + "importlib.import_module('qafd.sandbox').serve(sys.argv[2])"
 _ASKED = struct.Struct("<QQd")  # bytes of the request, most bytes of the reply, seconds
 _ANSWERED = struct.Struct("<Qi?")  # bytes of the reply, code, late
@@ -47,7 +47,7 @@ class ChildReply:
 
 
 def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
-    """Return the reply of a module's `main` to a request; the child ends with this call.
+    """Return the reply of a module's `main` to a request; the processes end with this call.
 
     Parameters
     ----------
@@ -56,11 +56,10 @@ def ask(module: str, request: bytes, most: int, seconds: float) -> ChildReply:
     most : int
         The largest reply in bytes.
     seconds : float
-        The time limit, including the start.
+        The time limit.
     """
-    child = _start(_MAIN, module)
-    content, late = _talk(child, request, most, seconds, close=True)
-    return ChildReply(content, _end_child(child), late)
+    with ForkServer(module) as server:
+        return server.ask(request, most, seconds)
 
 
 @contextlib.contextmanager
@@ -69,9 +68,6 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     Their parent receives it, and ends them or lets them finish.
     """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # children inherit it
     try:
         yield
@@ -82,8 +78,8 @@ def deaf_to_interrupts() -> Iterator[None]:
 class ForkServer:
     """A process that has loaded a module and forks a child for every request.
 
-    Each child is as fresh as one of `ask` and as alone, and starts in milliseconds. Where no
-    process can fork, `ask` does the work. One request at a time; leaving the context ends it.
+    Each child is as fresh as the first and as alone, and starts in milliseconds. One request at a
+    time; leaving the context ends it.
     """
 
     def __init__(self, module: str) -> None:
@@ -99,8 +95,6 @@ class ForkServer:
 
     def ask(self, request: bytes, most: int, seconds: float) -> ChildReply:
         """See `qafd.sandbox.ask`."""
-        if not hasattr(os, "fork"):
-            return ask(self._module, request, most, seconds)
         if self._server is None:
             self._server = _start(_SERVE, self._module)
         asked = _ASKED.pack(len(request), most, seconds) + request
@@ -127,8 +121,7 @@ def _start(program: str, module: str) -> subprocess.Popen[bytes]:
             env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ})
 
 
-def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: float, *,
-          close: bool = False) -> tuple[bytes, bool]:
+def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: float) -> tuple[bytes, bool]:
     """Return at most `most` bytes of a child's reply, and True after a timeout."""
     assert child.stdin is not None
     assert child.stdout is not None
@@ -139,9 +132,6 @@ def _talk(child: subprocess.Popen[bytes], request: bytes, most: int, seconds: fl
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(request)
             child.stdin.flush()
-        if close:
-            with contextlib.suppress(BrokenPipeError):
-                child.stdin.close()
         return child.stdout.read(most), clock.finished.is_set()
     finally:
         clock.cancel()
@@ -200,10 +190,6 @@ def _fork(module: str, request: bytes, most: int, seconds: float) -> tuple[bytes
 
 def limit(memory: int, seconds: int | None = None) -> None:
     """Let this process write no file and take so much memory (bytes) and computing time at most."""
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's clock is what remains
-        return
     limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
     if seconds is not None:
         limits[resource.RLIMIT_CPU] = seconds

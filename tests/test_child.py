@@ -7,16 +7,7 @@ import pytest
 
 from qafd.sandbox import ChildReply, ForkServer, ask
 
-FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 
-
-@pytest.mark.parametrize("request_", [b"echo hello", b"echo three", b"told", b"crash", b"nonsense"])
-def test_a_forked_child_answers_as_a_fresh_one(request_: bytes) -> None:
-    with ForkServer("asked") as server:
-        assert server.ask(request_, 100, 20.0) == ask("asked", request_, 100, 20.0)
-
-
-@FORKS
 def test_no_child_knows_what_another_was_asked() -> None:
     with ForkServer("asked") as server:
         assert server.ask(b"echo secret", 100, 20.0) == ChildReply(b"secret", 0, False)
@@ -35,7 +26,6 @@ def test_after_a_crash_a_hang_and_too_long_a_reply_the_next_is_answered() -> Non
         assert server.ask(b"echo " + big, 4_000_000, 20.0) == ChildReply(big, 0, False)
 
 
-@FORKS
 def test_a_server_that_is_killed_is_started_again() -> None:
     with ForkServer("asked") as server:
         server.ask(b"echo a", 100, 20.0)
@@ -48,7 +38,6 @@ def test_a_server_that_is_killed_is_started_again() -> None:
         os.waitpid(running.pid, os.WNOHANG)
 
 
-@FORKS
 def test_what_a_terminal_sends_to_all_on_ctrl_c_reaches_no_child() -> None:
     assert ask("asked", b"interrupted a", 100, 20.0) == ChildReply(b"a", 0, False)
     with ForkServer("asked") as server:

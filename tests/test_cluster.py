@@ -86,7 +86,7 @@ def test_a_worker_that_is_killed_loses_and_doubles_nothing(
 
 def test_an_address_without_a_scheduler_is_refused(tmp_path: Path,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qafd.ingest.cluster.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("qafd.ingest.engine.CONNECT_SECONDS", 1)
     with pytest.raises(ParameterError):
         read(tmp_path / "a.db", "dask://127.0.0.1:1")
 

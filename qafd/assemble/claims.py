@@ -113,14 +113,6 @@ def claims_of(chunk: Chunk, extraction: Extraction, alias: Alias) -> Claims:
     return claims
 
 
-def sure_names(chunk: Chunk, extraction: Extraction) -> tuple[str, ...]:
-    """The keys of a chunk that make entities without another mention, sorted.
-
-    Embedding them while the chunk is at hand leaves little to embed for `assemble`.
-    """
-    return tuple(sorted({m.key for m in extraction.mentions if _certain(m, chunk)}))
-
-
 def _certain(mention: Mention, chunk: Chunk) -> bool:
     if mention.kind == "title":
         return chunk.title != title_of_file(chunk.document)

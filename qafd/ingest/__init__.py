@@ -39,7 +39,7 @@ from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.sandbox import ForkServer
 from qafd.storage import Location, Workspace, open_workspace, size_of
-from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.packing import key_of
 from qafd.storage.rows import DocumentNameError, clean_name, now
 from qafd.time_left import ignore_progress
 
@@ -339,10 +339,8 @@ def _parse(store: Workspace, name: str, ask: Ask = ALONE) -> None:
 
 def _log(store: Workspace, models: Models, chunks: Sequence[Chunk], readings: Readings) -> None:
     """Write what was read of a batch, all of it or nothing."""
-    keys = [embedding_key(models.embedder, name) for name in readings.names]
     doubts = readings.doubts or ("",) * len(chunks)
     with store.transaction():
-        store.vectors.put(dict(zip(keys, readings.name_vectors, strict=True)))
         for passage, extraction, vectors, doubt in zip(
                 chunks, readings.extractions, readings.vectors, doubts, strict=True):
             key = key_of(models.embedder, passage, extraction)

@@ -1,14 +1,14 @@
 """Vectors from an endpoint: capped, noted in the ledger, and stored with every request."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qafd.ingest.engine import Batch, BatchExtractor, Models, Readings
+from qafd.ingest.engine import BatchExtractor, Here
 from qafd.models import retrying
 from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
@@ -119,38 +119,21 @@ class MeteredEmbedder:
         return embedded.vectors
 
 
-class EndpointEngine:
-    """Reads in this process, with vectors from an endpoint, many passages in one request.
-
-    Names get their vectors when the graph is assembled: not all that are read are needed.
-    """
+class EndpointEngine(Here):
+    """Reads in this process, with vectors from an endpoint, many passages in one request."""
 
     def __init__(self, extractor: BatchExtractor, embedder: MeteredEmbedder) -> None:
-        self.models = Models(extractor.name, embedder.name, embedder.dimension)
-        self._extractor, self._embedder = extractor, embedder
-
-    def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
-        """Every batch with its readings, in order."""
-        return ((batch, self._read(batch[1])) for batch in batches)
-
-    def _read(self, chunks: Sequence[Chunk]) -> Readings:
-        extractions = tuple(self._extractor.extract_all(chunks))
-        vectors = self.reread(list(zip(chunks, extractions, strict=True)))
-        nothing = np.zeros((0, self.models.dimension), np.float32)
-        return Readings(extractions, tuple(vectors), (), nothing)
+        super().__init__(extractor, embedder)
+        self._metered = embedder
 
     def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
         """The vectors of passages whose extraction is known, each (1 + s, d)."""
         keys = [key_of(self.models.embedder, *pair) for pair in pairs]
         texts = {key: texts_of(*pair) for key, pair in zip(keys, pairs, strict=True)}
         documents = {chunk.document for chunk, _ in pairs}
-        found = self._embedder.about(
+        found = self._metered.about(
             document=documents.pop() if len(documents) == 1 else "").embed_keyed(texts)
         return [found[key] for key in keys]
-
-    def embed(self, names: Sequence[str]) -> Vectors:
-        """Unit rows, shape (k, d)."""
-        return self._embedder.embed(names)
 
 
 def texts_of(chunk: Chunk, extraction: Extraction) -> list[str]:

@@ -12,17 +12,17 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
-from qafd.assemble.claims import read, sure_names
+from qafd.assemble.claims import read
 from qafd.errors import ModelError, ParameterError
-from qafd.models.embedder import PassageEmbedder
+from qafd.models.embedder import Embedder, PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.sandbox import deaf_to_interrupts
 
@@ -56,18 +56,15 @@ class Models(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """Results of a batch: extractions, their vectors, and the vectors of their names.
+    """Results of a batch: extractions and their vectors.
 
-    `vectors[i]` is (1 + s, d): the passage of `extractions[i]` and its s sentences;
-    `name_vectors` is (k, d) in the order of `names`. From a language model also `doubts[i]`, ""
-    or why an extraction is not what it should be, and why each of the passages `failed` that are
-    missing.
+    `vectors[i]` is (1 + s, d): the passage of `extractions[i]` and its s sentences. From a language
+    model also `doubts[i]`, "" or why an extraction is not what it should be, and why each of the
+    passages `failed` that are missing.
     """
 
     extractions: tuple[Extraction, ...]
     vectors: tuple[Vectors, ...]
-    names: tuple[str, ...]
-    name_vectors: Vectors
     doubts: tuple[str, ...] = ()
     failed: tuple[ModelError, ...] = ()
 
@@ -91,29 +88,25 @@ class Engine(Protocol):
 
 
 class Here:
-    """Reads in this process."""
+    """Reads in this process; names get their vectors when the graph is assembled."""
 
-    def __init__(self, extractor: BatchExtractor, embedder: PassageEmbedder) -> None:
+    def __init__(self, extractor: BatchExtractor, embedder: Embedder) -> None:
         self.models = Models(extractor.name, embedder.name, embedder.dimension)
         self._extractor, self._embedder = extractor, embedder
-        self._embedded: set[str] = set()
 
     def read_all(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Readings]]:
         """Every batch with its readings, in order."""
         return ((batch, self.read(batch[1])) for batch in batches)
 
     def read(self, chunks: Sequence[Chunk]) -> Readings:
-        """The readings of a batch; a name's vector comes with its first batch only."""
+        """The readings of a batch."""
         extractions = tuple(self._extractor.extract_all(chunks))
-        vectors = tuple(self.reread(list(zip(chunks, extractions, strict=True))))
-        found = set(chain.from_iterable(map(sure_names, chunks, extractions)))
-        names = sorted(found - self._embedded)
-        self._embedded.update(names)
-        return Readings(extractions, vectors, tuple(names), self.embed(names))
+        return Readings(extractions, tuple(self.reread(list(zip(chunks, extractions, strict=True)))))
 
     def reread(self, pairs: Sequence[tuple[Chunk, Extraction]]) -> list[Vectors]:
         """The vectors of passages whose extraction is known, each (1 + s, d)."""
-        readings = [read(chunk, extraction, self._embedder) for chunk, extraction in pairs]
+        embedder = cast("PassageEmbedder", self._embedder)
+        readings = [read(chunk, extraction, embedder) for chunk, extraction in pairs]
         return [np.concatenate([r.vector[None, :], r.sentences]) for r in readings]
 
     def embed(self, names: Sequence[str]) -> Vectors:

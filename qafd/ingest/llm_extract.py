@@ -9,8 +9,6 @@ from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 
-import numpy as np
-
 from qafd.errors import MalformedReplyError, MissingKeyError, ModelError, SpendingCapError
 from qafd.ingest.engine import Batch, Engine, Readings
 from qafd.ingest.grounding import ground
@@ -250,11 +248,10 @@ class ModelEngine:
 
     def _result(self, source: str, chunks: Sequence[Chunk], vectors: Sequence[Vectors],
                 future: "Future[list[ModelReading]]") -> tuple[Batch, Readings]:
-        nothing = np.zeros((0, self.models.dimension), np.float32)
         try:
             readings = future.result()
         except ModelError as error:
-            return (source, ()), Readings((), (), (), nothing, failed=(error,) * len(chunks))
+            return (source, ()), Readings((), (), failed=(error,) * len(chunks))
         return (source, chunks), Readings(
-            tuple(reading.extraction for reading in readings), tuple(vectors), (), nothing,
-            doubts=tuple(reading.doubt for reading in readings))
+            tuple(reading.extraction for reading in readings), tuple(vectors),
+            tuple(reading.doubt for reading in readings))

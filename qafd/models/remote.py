@@ -5,7 +5,6 @@ import re
 import time
 import weakref
 from collections.abc import Callable
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TypeVar
 
@@ -188,12 +187,8 @@ def plausible_tokens(count: object) -> int:
 
 
 def _seconds(retry_after: str) -> float:
-    """Return a Retry-After header in seconds from now, 0 without one."""
+    """Return a Retry-After header in seconds, 0 where it has no number."""
     try:
         return max(0.0, float(retry_after))
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (ValueError, TypeError):
         return 0.0
