@@ -7,8 +7,9 @@ import pytest
 from oracles import dense_weights
 
 from qafd.errors import ParameterError
+from qafd.evaluate.gold import Question
 from qafd.knowledge import KnowledgeGraph, read_corpus
-from qafd.lab.family import RESTART, first_passages, solve_member
+from qafd.lab.family import RESTART, SHARES, first_passages, measure_family, solve_member
 from qafd.retrieve.qafd import FlowDiffusion, Problem
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -76,7 +77,7 @@ def test_between_them_it_is_l1_pagerank_by_proximal_steps(problem: Problem) -> N
 
 
 def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(problem: Problem) -> None:
-    members = [solve_member(problem, share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    members = [solve_member(problem, share) for share in SHARES]
     assert all(member.certificate.optimal for member in members)
     assert [member.damped for member in members] == sorted((m.damped for m in members), reverse=True)
     assert (members[0].x > 0).sum() > (members[-1].x > 0).sum()
@@ -84,6 +85,24 @@ def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(pr
     assert all(len(rows) <= 5 for rows in best)
     assert {problem.layer.kinds[row] for row in np.concatenate(best)} == {"passage"}
     assert [float(x) for x in members[2].x[best[2]]] == sorted(members[2].x[best[2]], reverse=True)
+
+
+def test_recall_along_the_family_is_counted_by_hand(apple: KnowledgeGraph) -> None:
+    corpus, method = read_corpus(apple), FlowDiffusion(mass=20.0)
+    asked = [Question("1", QUESTION, ("steve-jobs.md", "amazon-river.md")),
+             Question("2", "What is cider?", ("cider.md",))]
+    seen: list[float] = []
+    found = measure_family(apple, asked, method, (0.0, 1.0), seen.append)
+    for share, recall in zip((0.0, 1.0), found, strict=True):
+        hits = []
+        for question in asked:
+            problem = method.problem(corpus, apple.plan(question.text))
+            rows = first_passages(problem, solve_member(problem, share))
+            titles = {corpus.graph.names[row] for row in rows}
+            names = {"steve-jobs.md": "Steve Jobs", "amazon-river.md": "Amazon River", "cider.md": "Cider"}
+            hits.append(np.mean([names[gold] in titles for gold in question.gold]))
+        assert recall == pytest.approx(np.mean(hits))
+    assert seen == [0.5, 1.0]
 
 
 @pytest.mark.parametrize(("share", "restart"), [(-0.1, 0.1), (1.1, 0.1), (0.5, 0.0), (0.5, 1.0)])

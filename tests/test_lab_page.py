@@ -31,10 +31,13 @@ def test_a_link_has_the_settings_of_an_experiment(home: Path) -> None:
     assert "of 3 draws" in shown(app)
 
 
-def test_the_family_leads_from_pagerank_to_flow(home: Path) -> None:
+def test_the_family_leads_from_pagerank_to_flow_and_is_measured(home: Path) -> None:
     app = quiet("lab", experiment="Family", family="0.25")
     assert "at 0.25" in shown_html(app)
     assert "all proved optimal" in shown(app)
+    next(button for button in app.button if button.label == "Measure the bundled questions").click().run()
+    assert not app.exception
+    assert "mean of 24 questions" in shown_html(app)
 
 
 def shown_html(app: AppTest) -> str:

@@ -14,6 +14,7 @@ Damping is capacity too: that of a ground beside the graph which has room for ev
 to v with the weight (1 - t) delta d_v. So each member has the certificate of a diffusion.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,16 +22,21 @@ from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import spsolve
 
 from qafd.errors import ParameterError
+from qafd.evaluate.collection import gold_documents
+from qafd.evaluate.gold import Question
 from qafd.flow.certificate import Certificate, ClaimedSolution, certify
 from qafd.flow.sources import fit
 from qafd.graph import sum_at
+from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.records import Floats, Nodes
 from qafd.retrieve.pagerank import entry_weights, strengths
-from qafd.retrieve.qafd import Problem
+from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.subgraph import foremost
+from qafd.time_left import ignore_progress
 
 RESTART = 0.15  # alpha
 LARGEST = 20_000  # nodes of the layer: every member is solved over all of them
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 FIRST = 5  # passages
 LEAST = 1e-6  # share of capacity at the walk's end: a certificate is relative to the capacity
 ROUNDED = 1e-12  # of the source mass, below which a node does not fill
@@ -105,3 +111,23 @@ def first_passages(problem: Problem, member: FamilyMember, most: int = FIRST) ->
     """Return the rows of the passages with the largest x, best first; those at 0 are left out."""
     rows = np.flatnonzero((problem.layer.kinds == "passage") & (member.x > 0))
     return rows[foremost(problem.layer, rows, member.x[rows], most)]
+
+
+def measure_family(knowledge: KnowledgeGraph, questions: Sequence[Question], method: FlowDiffusion,
+                   shares: Sequence[float] = SHARES,
+                   progress: Callable[[float], object] = ignore_progress) -> tuple[float, ...]:
+    """Return recall@5 of some members, as a mean over questions; passages are ranked by x alone."""
+    documents, _ = gold_documents(knowledge, questions)
+    graph, corpus = knowledge.graph, read_corpus(knowledge)
+    found = np.zeros((len(questions), len(shares)))
+    for number, question in enumerate(questions):
+        problem = method.problem(corpus, knowledge.plan(question.text, graph))
+        for place, share in enumerate(shares):
+            rows = first_passages(problem, solve_member(problem, share))
+            with knowledge.store() as store:
+                chunks = store.passages.of_nodes(graph.ids_of(rows.tolist()))
+            names = {chunk.document for chunk in chunks.values()}
+            gold = [documents[name] for name in question.gold]
+            found[number, place] = np.mean([bool(names & each) for each in gold])
+        progress((number + 1) / len(questions))
+    return tuple(found.mean(axis=0).tolist())

@@ -13,6 +13,7 @@ from qafd.app import figures
 from qafd.app.component import ORDERS, Staging, movie, movie_data
 from qafd.app.controls import label_of_control, most_seeds
 from qafd.app.escaping import brief, capitalize
+from qafd.app.evaluate.gold import bundled_questions
 from qafd.app.markup import read_table
 from qafd.app.pages import way
 from qafd.app.picture import place_nodes
@@ -25,7 +26,7 @@ from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.knowledge import read_corpus
-from qafd.lab.family import first_passages, solve_member
+from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
 from qafd.lab.movie import film
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, reach, sweep
@@ -208,6 +209,15 @@ def family_tab(view: View) -> None:
     reached = ", ".join(f"{int((one.x > 0).sum()):,}" for one in members)
     st.caption(f"Nodes with importance: {reached}; {'all' if optimal else 'not all'} proved optimal. At "
                f"{share:.2f} damping takes {members[1].damped:.0%} of the mass.")
+    bundled = bundled_questions(view.knowledge)
+    if bundled is None:
+        return
+    if st.button("Measure the bundled questions") or value_of("family measured", False):
+        put("family measured", True)
+        recalls = compute_once("family", (view.version, view.method), lambda progress: measure_family(
+            view.knowledge, bundled.questions, view.method, progress=progress))
+        st.html(read_table(("recall in the first 5", *(f"{each:g}" for each in SHARES)), [
+            (f"mean of {len(bundled.questions)} questions", *(f"{each:.2f}" for each in recalls))]))
 
 
 def robustness_tab(view: View) -> None:
