@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -149,38 +148,6 @@ def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
         assert plain.execute(
             "SELECT source, label, target, count FROM relations WHERE source = 'Bob' "
             "AND target = 'Paris' OR source = 'Paris'").fetchall() == [("Bob", "met", "Paris", 1)]
-
-
-@pytest.mark.parametrize("left", ["a dead process", "a process that fell silent",
-                                  "a host whose clock was ahead"])
-def test_the_lease_of_a_process_that_is_gone_is_taken_over(store, path, left, monkeypatch):
-    monkeypatch.setattr("qafd.storage.sqlite.HEARTBEAT_SECONDS", 600.0)  # it beats no more
-    monkeypatch.setattr("qafd.storage.sqlite.time.sleep", lambda _: None)
-    with open_workspace(path) as gone, gone.lease.hold():
-        with store.transaction() as connection:
-            if left == "a dead process":
-                connection.execute("UPDATE lease SET pid = ?", (2**22 + 1,))
-            else:
-                late = 3600 if left == "a host whose clock was ahead" else -60
-                connection.execute("UPDATE lease SET heartbeat = heartbeat + ?, host = "
-                                   "CASE WHEN ? > 0 THEN 'elsewhere' ELSE host END", (late, late))
-        with store.lease.hold():
-            with pytest.raises(BusyError, match="taken over"):
-                gone.lease.check()
-            store.lease.check()
-
-
-@pytest.mark.parametrize("jump", [3600, -3600])
-def test_a_clock_that_jumps_gives_no_second_lease(store, path, jump, monkeypatch):
-    monkeypatch.setattr("qafd.storage.sqlite.HEARTBEAT_SECONDS", 0.3)
-    with open_workspace(path) as other, other.lease.hold():
-        real = time.time
-        monkeypatch.setattr("qafd.storage.sqlite.time.time", lambda: real() + jump)
-        with pytest.raises(BusyError, match="is indexing this workspace"), store.lease.hold():
-            pass
-        other.lease.check()
-    with store.lease.hold():
-        pass
 
 
 @pytest.mark.skipif(os.name == "nt", reason="open files cannot be deleted there")

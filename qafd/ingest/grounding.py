@@ -32,6 +32,7 @@ class _Ground:
             kind, guess = mention.kind.rstrip(GUESS), GUESS * mention.kind.endswith(GUESS)
             self.mentions.append(replace(mention, kind=TYPES_OF_MODELS.get(kind, kind) + guess))
         self._keys: dict[str, str] = {}
+        self.longer: set[str] = set()  # names of which the passage has a part alone
 
     def find(self, name: str, kind: str) -> str:
         """Return the key under which the passage has a name, and add its mentions; "" if it has none."""
@@ -54,10 +55,22 @@ class _Ground:
             key = next((mention.key for mention in self.mentions
                         if (mention.start, mention.end) == places[0] and mention.kind != "term"), said)
         elif not any(mention.key == said for mention in self.mentions):
-            key = ""
+            key = self._part(said, kind)
+            if key:
+                self.longer.add(said)
         for place in places:
             self._mention(key, place, kind)
         return key
+
+    def _part(self, said: str, kind: str) -> str:
+        """Return the key of a shorter name of the same type that begins or ends this one; "" without one."""
+        words = said.split()
+        parts = []
+        for mention in self.mentions:
+            own, guess = mention.key.split(), mention.kind.rstrip(GUESS)
+            if kind != "OTHER" and guess in (kind, "PROPN") and own in (words[:len(own)], words[-len(own):]):
+                parts.append(mention.key)
+        return max(parts, key=len, default="")
 
     def _mention(self, key: str, place: Place, kind: str) -> None:
         """Note a name at a place; a mention of the rules there that is the same gets the model's type."""
@@ -82,8 +95,9 @@ def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
 
     A name of the model must occur in the chunk, word by word up to case, punctuation, possessive
     and a plural s (letter by letter without spaces, see `qafd.reading.text.scripts`), or be its
-    title or heading. Both ends of a relation must be such names. Equal records become one, their
-    different descriptions stay.
+    title or heading. Where it does not, a name of the same type in the passage may begin or end it:
+    then the passage's spelling is taken, and the description keeps the model's. Both ends of a relation
+    must be such names. Equal records become one, their different descriptions stay.
     """
     found = _Ground(chunk, local)
     allowed = {kind.upper() for kind in types} - {kind.upper() for kind in OWN}
@@ -92,7 +106,9 @@ def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,
         kind = entity.kind.upper() if entity.kind.upper() in allowed else "OTHER"
         key = found.find(entity.source, kind)
         if key:
-            said[Description(key, kind=kind, text=entity.text)] = None
+            longer = canonical(entity.source) in found.longer
+            text = f"{entity.source}: {entity.text}" if longer else entity.text
+            said[Description(key, kind=kind, text=text)] = None
     assertions: dict[frozenset[str], Assertion] = {}
     for relation in records.relations:
         source, target = found.find(relation.source, "OTHER"), found.find(relation.target, "OTHER")

@@ -32,7 +32,7 @@ class Lease(Part, ABC):
 
     @abstractmethod
     def hold(self) -> AbstractContextManager[None]:
-        """Be the one process that extends the log; the claim is renewed in the background.
+        """Be the one process that extends the log.
 
         Raises
         ------

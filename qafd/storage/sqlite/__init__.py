@@ -5,13 +5,13 @@ import os
 import secrets
 import socket
 import sqlite3
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
+
+from filelock import FileLock, Timeout
 
 from qafd.errors import BusyError, DiskFullError, StoreError
 from qafd.records import Chunk
@@ -28,58 +28,58 @@ from qafd.storage.sqlite.file import (
 )
 from qafd.storage.sqlite.soundness import examine_file, find_unsound
 
-HEARTBEAT_SECONDS = 3.0
-STALE_SECONDS = 20.0
+GRACE_SECONDS = 5.0  # for one that has given the lease back and ends
 RESERVE = 128 * 1024  # bytes kept beside the file, enough to write down that the disk is full
 
 
 class SqliteLease(Lease):
-    """A lease that is alive as long as its heartbeat."""
+    """A lock next to the file, which the system frees when its process ends, and the row that says whose."""
 
     _file: WorkspaceFile
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Be the one process that extends the log; the claim is renewed in the background."""
-        token = secrets.token_hex(8)
-        silent = self._claim_lease(token, ())
-        if silent:
-            # The clock may have jumped: one that lives on will have beaten anew by then.
-            time.sleep(2 * HEARTBEAT_SECONDS)
-            self._claim_lease(token, silent)
-        self._file.token = token
-        over = threading.Event()
-        pulse = threading.Thread(target=_keep_lease, args=(self._file.path, token, over), daemon=True)
-        pulse.start()
+        """Be the one process that extends the log."""
+        with self._locked():
+            token = secrets.token_hex(8)
+            with self._file.transaction() as connection:
+                connection.execute("INSERT OR REPLACE INTO lease (one, token, pid, host) VALUES (1, ?, ?, ?)",
+                                   (token, os.getpid(), socket.gethostname()))
+            self._file.token = token
+            try:
+                self._reserve()
+                yield
+            finally:
+                self._free_reserve()
+                try:
+                    with suppress(DiskFullError):  # the claim then ends with this process
+                        self.give_back()
+                finally:
+                    self._file.token = ""
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock; one that ends its work, or looks whether somebody works, is waited for."""
+        lock = self._lock()
         try:
-            self._reserve()
+            lock.acquire(timeout=0)
+        except Timeout:
+            if self.writer is None:
+                with suppress(Timeout):
+                    lock.acquire(timeout=GRACE_SECONDS)
+        except (OSError, NotImplementedError) as error:
+            raise StoreError(f"{self._file.path} cannot be locked ({error}); check the folder and its "
+                             "permissions.") from error
+        if not lock.is_locked:
+            raise BusyError(f"Process {self.writer} is indexing this workspace; files that were added wait "
+                            "until it takes them in.")
+        try:
             yield
         finally:
-            over.set()
-            pulse.join()
-            self._free_reserve()
-            try:
-                with suppress(DiskFullError):  # the claim then ends with this process
-                    self.give_back()
-            finally:
-                self._file.token = ""
+            lock.release()
 
-    def _claim_lease(self, token: str, silent: tuple[object, ...]) -> tuple[object, ...]:
-        """Take the lease, unless its holder runs here but is late and not the one known as silent.
-
-        Returns who is late, () when the lease is taken.
-        """
-        with self._file.transaction() as connection:
-            held = connection.execute("SELECT pid, host, heartbeat FROM lease").fetchone()
-            if held and (_alive(*held) or silent and held != silent and runs(held[0])):
-                raise BusyError(f"Process {held[0]} on {held[1]} is indexing this workspace; "
-                                "files that were added wait until it takes them in.")
-            if held and held != silent and held[1] == socket.gethostname() and runs(held[0]):
-                return tuple(held)
-            connection.execute(
-                "INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?)",
-                (token, os.getpid(), socket.gethostname(), time.time()))
-        return ()
+    def _lock(self) -> FileLock:
+        return FileLock(_lock_of(self._file.path), is_singleton=False)
 
     def _free_reserve(self) -> None:
         """On a full disk: make room for the few pages that say so."""
@@ -100,26 +100,18 @@ class SqliteLease(Lease):
     @property
     def writer(self) -> int | None:
         """The process that holds the lease and is alive, or None."""
-        held = self._row("SELECT pid, host, heartbeat FROM lease")
-        return int(held[0]) if held and _alive(*held) else None
+        held = self._row("SELECT pid, host FROM lease")
+        if held is None or held[1] == socket.gethostname() and not runs(held[0]):
+            return None
+        try:
+            with self._lock().acquire(timeout=0):
+                return None  # its process has ended, and another one has its number
+        except Timeout:
+            return int(held[0])
 
 
-def _alive(pid: int, host: str, heartbeat: float) -> bool:
-    if abs(time.time() - heartbeat) > STALE_SECONDS:  # clocks are set back, too
-        return False
-    return host != socket.gethostname() or runs(pid)
-
-
-def _keep_lease(path: Path, token: str, over: threading.Event) -> None:
-    # a file that is gone is not made again: the next check of the lease says so
-    with suppress(StoreError), WorkspaceFile.open(path, make=False) as store:
-        while not over.wait(HEARTBEAT_SECONDS):
-            try:
-                with store.transaction() as connection:
-                    connection.execute(
-                        "UPDATE lease SET heartbeat = ? WHERE token = ?", (time.time(), token))
-            except StoreError:
-                continue  # a full disk or a busy file: the next beat may get through
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
 
 
 class SqlitePassages(SqlPassages):
@@ -258,7 +250,7 @@ def remove_files(url: str) -> None:
     """Delete a file, uploads included, and all that is next to it."""
     place = path_at(url)
     beside = [Path(f"{place}{ending}") for ending in ("-wal", "-shm", ".log", ".reserve")]
-    for file in (place, *beside, *_columns(place)):
+    for file in (place, _lock_of(place), *beside, *_columns(place)):
         file.unlink(missing_ok=True)
     forget_file(place)
 
