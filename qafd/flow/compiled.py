@@ -11,9 +11,7 @@ them from numba's cache on disk.
 # The types of compiled functions are in their decorators, for numba.
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 
 from qafd.arrays import ByteRows
 from qafd.flow.certificate import MANY, FlawKind, flaw, net_inflow
@@ -36,7 +34,6 @@ CONVERGED, ROUNDS, ROUNDED, TOUCHED, TOO_WIDE, TOO_LONG = 0, 1, 2, 3, 4, 5
 TIMES, PLUS = 0, 1
 TINY = 1e-30
 CLIP, SHIFT, RBF, GIVEN, ONE = 0, 1, 2, 3, 4
-CACHE_LINE = 64
 
 _i64 = types.Array(types.int64, 1, "C")
 _f64 = types.Array(types.float64, 1, "C")
@@ -60,29 +57,11 @@ _gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _bytes, 
 _space = types.Tuple((_i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2))
 
 
-@intrinsic
-def prefetch(_typing, _address):
-    """Begin to read the cache line at an address and do not wait for it (`llvm.prefetch`)."""
-    def codegen(context, builder, _signature, args):
-        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        does = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
-        read, near, data = flag(0), flag(2), flag(1)
-        builder.call(builder.module.declare_intrinsic("llvm.prefetch", (pointer,), does),
-                     [builder.inttoptr(args[0], pointer), read, near, data])
-        return context.get_dummy_value()
-
-    return types.void(types.intp), codegen
-
-
 @njit(fastmath=_fast)
 def dots(vectors, query, rows, first, last, out):
-    """Return products of rows[first:last] and the query, four at a time while the next four load."""
+    """Return products of rows[first:last] and the query, four at a time."""
     i = first
-    start, size = vectors.ctypes.data, vectors.itemsize * len(query)
     while i + 4 <= last:
-        for j in range(i + 4, min(i + 8, last)):
-            for k in range(0, size, CACHE_LINE):
-                prefetch(start + rows[j] * size + k)
         p, q = vectors[rows[i]], vectors[rows[i + 1]]
         r, s = vectors[rows[i + 2]], vectors[rows[i + 3]]
         at_p = at_q = at_r = at_s = np.float32(0.0)
@@ -233,8 +212,6 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
             late[late_count] = i
             late_count += 1
     align(gates, rows, 0, t, s)
-    mark_at, sink_at = mark.ctypes.data, sink_of.ctypes.data
-    neighbors_at, similarity_at = neighbors.ctypes.data, similarity.ctypes.data
     entries = 0
     narrowest, widest = np.inf, 0.0
     inner = max(COARSE, rtol)
@@ -256,9 +233,6 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
                     start = indptr[rows[i]]
                     degree[i] = indptr[rows[i] + 1] - start
                     more += degree[i]
-                    prefetch(neighbors_at + 4 * start)
-                    prefetch(similarity_at + 8 * start)
-                    prefetch(similarity_at + 8 * start + CACHE_LINE)
             if entries + more + 1 > len(end):
                 ends, weights = wider(ends, entries + more + 1), wider(weights, entries + more + 1)
                 end, owner, weight = ends[0], ends[1], weights[0]
@@ -277,8 +251,6 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
                     start = indptr[rows[i]]
                     for e in range(start, start + degree[i]):
                         end[entries], owner[entries] = neighbors[e], i
-                        prefetch(mark_at + 8 * neighbors[e])
-                        prefetch(sink_at + 8 * neighbors[e])
                         weight[entries] = similarity[e]
                         entries += 1
             for e in range(opened, entries):
