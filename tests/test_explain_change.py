@@ -90,22 +90,6 @@ def test_a_seed_that_is_not_full_enters_by_its_own_share_as_well(variant: str) -
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_the_factor_of_an_edge_is_exact_while_the_support_stays(variant: str, seed: int) -> None:
-    case = posed(variant, seed)
-    before = set(case.solve().support.tolist())
-    for row in sorted(set(range(14)) - before):
-        told = why_not(case, case.solve(), row)
-        for size in (r.size for r in told.remedies if r.kind == "edge"):
-            assert told.gate is not None
-            ends = case.layer.row[told.gate.source], row
-            below, above = (set(apply_change(case, Change(scales=((ends, size * factor),))).solve()
-                                .support.tolist()) for factor in (1 - 1e-5, 1 + 1e-5))
-            if below == before or above == before | {row}:
-                assert row not in below
-                assert row in above
-
-
-@pytest.mark.parametrize(("variant", "seed"), CASES)
 def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
         variant: str, seed: int) -> None:
     case = posed(variant, seed)
@@ -126,11 +110,9 @@ def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
         assert scatter(d, d.x) == pytest.approx(x, rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize("change", [
-    Change(edges=frozenset([(0, 0)])), Change(scales=(((0, 0), 2.0),))])
-def test_a_change_that_makes_no_sense_is_refused(change: Change) -> None:
+def test_a_change_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ParameterError):
-        apply_change(posed("plain", 0), change)
+        apply_change(posed("plain", 0), Change(edges=frozenset([(0, 0)])))
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
@@ -152,11 +134,6 @@ def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, see
                     x = x_of(case, case.layer, case.seeds.rows, case.mass * size)
                 elif remedy.kind == "seed" and retrieved:
                     x = x_of(case, case.layer, [*case.seeds.rows, row], [*case.mass, size])
-                elif remedy.kind == "edge":
-                    assert told.gate is not None
-                    u = case.layer.row[told.gate.source]
-                    after = apply_change(case, Change(scales=(((u, row), size),)))
-                    x = x_of(case, after.layer, case.seeds.rows, case.mass)
                 else:
                     continue
                 assert (x[row] > 0) == retrieved, remedy

@@ -11,7 +11,6 @@ from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.explain import Explanation
 from qafd.explain.edges import mass_balance
-from qafd.explain.whatif import Change
 from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
@@ -69,10 +68,8 @@ def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(
 def test_every_edge_seed_and_node_can_be_taken_out_and_mass_stays_balanced(
         told: Explanation) -> None:
     edge = max(told.retrieval.edges, key=lambda e: e.flow)
-    ends = told.find(edge.source), told.find(edge.target)
     for found in (told.without(edges=[(edge.source, edge.target)]),
-                  told.without(seeds=["Apple"]), told.without(nodes=["iPod"]),
-                  told.what_if(Change(scales=((ends, 0.01),)))):
+                  told.without(seeds=["Apple"]), told.without(nodes=["iPod"])):
         assert found.after.certificate is not None
         assert found.after.certificate["optimal"]
         assert all(abs(mass_balance(found.after, n.id).error) < 1e-7 for n in found.after.nodes)

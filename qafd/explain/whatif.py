@@ -1,4 +1,4 @@
-"""Solve again without an edge, node, seed or document, or with another weight.
+"""Solve again without an edge, node, seed or document, or with another seed.
 
 Seeds keep their mass; the mass of a removed seed is not poured. Vectors and the rarity of words
 stay the same: this covers up a part of the library and makes no new index.
@@ -10,8 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from qafd.errors import ParameterError
-from qafd.explain.edges import edge_place, gate_of
+from qafd.explain.edges import edge_place
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
 from qafd.retrieve.base import RankedPassage, Retrieval, RetrievedNode
@@ -32,8 +31,6 @@ class Change:
     ----------
     nodes, edges, seeds : frozenset
         Removed ones; a removed seed stays a node.
-    scales : tuple of ((u, v), factor)
-        Edges whose weight for this question is multiplied.
     poured : tuple of (row, mass)
         Mass poured in addition, which makes the node a seed.
     """
@@ -41,7 +38,6 @@ class Change:
     nodes: frozenset[int] = frozenset()
     edges: frozenset[Pair] = frozenset()
     seeds: frozenset[int] = frozenset()
-    scales: tuple[tuple[Pair, float], ...] = ()
     poured: tuple[tuple[int, float], ...] = ()
 
 
@@ -76,16 +72,9 @@ def apply_change(problem: Problem, change: Change) -> Problem:
     Raises
     ------
     ParameterError
-        When a removed or scaled edge is not in the layer the mass runs over,
-        or its weight cannot be made that small.
+        When a removed edge is not in the layer the mass runs over.
     """
     layer = problem.layer
-    if change.scales:
-        values = layer.similarity.copy()
-        for (u, v), factor in change.scales:
-            value = _scaled_similarity(problem, u, v, factor)
-            values[edge_place(layer, u, v)] = values[edge_place(layer, v, u)] = value
-        layer = replace(layer, similarity=values)
     for u, v in change.edges:
         edge_place(layer, u, v)
     if change.nodes or change.edges:
@@ -112,23 +101,6 @@ def _pour(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
         shares=np.concatenate([problem.seeds.shares[keep], np.zeros(len(fresh))]),
         reasons=(*(problem.seeds.reasons[i] for i in remaining), *(reason(ReasonKind.CHOSEN) for _ in fresh)))
     return seeds, np.concatenate([mass[keep], np.array(list(fresh.values()))])
-
-
-def _scaled_similarity(problem: Problem, u: int, v: int, factor: float) -> float:
-    """Return the H(u, v) at which the weight is `factor` times the present one, from Eq. (1)."""
-    weights, gate = problem.gates.weights, gate_of(problem, u, v)
-    if not factor > 0:
-        raise ParameterError("a weight must stay positive, so it cannot be multiplied by "
-                             f"{factor}")
-    if weights.outer == "times":
-        return factor * gate.structure
-    aligned = gate.weight - weights.c * gate.structure
-    wanted = (factor * gate.weight - aligned) / weights.c
-    if not wanted > 0:
-        raise ParameterError(f"this weight is a sum, and {aligned / gate.weight:.3g} of it "
-                             "comes from the two similarities with the question; it can be "
-                             f"multiplied by more than that, not by {factor:g}")
-    return wanted
 
 
 def without_edges(graph: Graph, pairs: Iterable[Pair], nodes: Iterable[int] = ()) -> Graph:

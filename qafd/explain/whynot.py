@@ -1,12 +1,10 @@
 """Reasons why a node was not retrieved: its shortfall, the gate before it, and the remedies.
 
-The remedies are exact and each is verified by solving again: more mass in all, one wider edge, or
-the node as a seed. The shortest is the one with the smallest relative increase, of all the mass or
-of the one weight; making the node a seed asks another question and counts as doubling.
+The remedies are exact and each is verified by solving again: more mass in all, or the node as a seed.
+The shortest is the one with the smallest relative increase of the mass; making the node a seed asks
+another question and counts as doubling.
 """
 
-import math
-from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,7 +22,6 @@ from qafd.retrieve.qafd import Problem
 SEED_COUNTS = 2.0
 MARGIN = 1e-6  # by which a remedy is exceeded when it is verified
 STEPS = 6  # edges from the retrieved part that a way is looked for
-WIDER = 1e6
 
 
 class RemedyKind(StrEnum):
@@ -32,14 +29,13 @@ class RemedyKind(StrEnum):
 
     MASS = "mass"
     SEED = "seed"
-    EDGE = "edge"
 
 
 @dataclass(frozen=True)
 class Remedy:
     """A change that retrieves the node; a new solve with a millionth more proves it.
 
-    `size` is the factor of the mass or of the weight of the gate, or the mass to pour on the node.
+    `size` is the factor of the mass, or the mass to pour on the node.
     """
 
     kind: RemedyKind
@@ -105,7 +101,7 @@ def why_not(problem: Problem, diffusion: Diffusion, row: int, nodes: int = 4000)
         other = _most(diffusion, u, v)
         widest = None if other is None else gate_of(problem, u, other)
     entry = entry_of(problem, row, diffusion, nodes=nodes)
-    remedies = _remedies(problem, row, capacity - held, entry, gate if len(way) == 2 else None)
+    remedies = _remedies(problem, row, capacity - held, entry)
     connected = np.isin(layer.component[row], layer.component[problem.seeds.rows])
     return WhyNot(layer.ids[row], row_name(layer, row), held, capacity, problem.method.mass,
                   tuple(row_name(layer, at) for at in way), bool(connected), gate, widest,
@@ -147,9 +143,8 @@ def _most(diffusion: Diffusion, u: int, but: int) -> int | None:
     return max(found)[1] if found else None
 
 
-def _remedies(problem: Problem, row: int, shortfall: float, entry: Entry, gate: Gate | None
-              ) -> list[Remedy]:
-    """Return the remedies that retrieve a row: more mass, the row as a seed, or a wider gate."""
+def _remedies(problem: Problem, row: int, shortfall: float, entry: Entry) -> list[Remedy]:
+    """Return the remedies that retrieve a row: more mass, or the row as a seed."""
     found, mass = [], problem.method.mass
     if entry.mass is not None and mass > 0 and (
             problem.at(entry.mass * (1 + MARGIN)).retrieves(row)):
@@ -158,23 +153,4 @@ def _remedies(problem: Problem, row: int, shortfall: float, entry: Entry, gate: 
         poured = Change(poured=((row, shortfall * (1 + MARGIN)),))
         if apply_change(problem, poured).solve().retrieves(row):
             found.append(Remedy(RemedyKind.SEED, shortfall))
-    if gate is not None:
-        factor = _find_factor(problem, problem.layer.row[gate.source], row)
-        if factor is not None:
-            found.append(Remedy(RemedyKind.EDGE, factor))
     return found
-
-
-def _find_factor(problem: Problem, u: int, v: int) -> float | None:
-    """Find the factor of a weight from which v is full, None when none below `WIDER` is."""
-    def is_full(power: int) -> bool:
-        return apply_change(problem, Change(scales=(((u, v), _factor(power)),))).solve().retrieves(v)
-
-    powers = range(math.ceil(math.log(WIDER) / MARGIN))
-    if not is_full(powers[-1]):
-        return None
-    return _factor(bisect_left(powers, True, key=is_full))
-
-
-def _factor(power: int) -> float:
-    return math.exp(power * MARGIN)

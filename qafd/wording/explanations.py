@@ -40,7 +40,6 @@ _JOINED = {
 _REMEDIES = {
     "mass": "Raise the mass from {mass:.4g} to {size}.",
     "seed": "Make {name} a seed with {size} of mass.",
-    "edge": "Make the edge from {neighbor} {size} times as wide.",
 }
 _NO_SENTENCE = {
     "mention": "The name is in the title of this passage.",
@@ -252,8 +251,7 @@ def say_remedy(remedy: "Remedy", why: "WhyNot") -> str:
     size = remedy.size
     if remedy.kind == "mass" and why.entry.mass is not None:
         size = why.entry.mass
-    neighbor = "" if why.gate is None else why.gate.source_name
-    return _REMEDIES[remedy.kind].format(size=round_up(size), mass=why.mass, name=why.name, neighbor=neighbor)
+    return _REMEDIES[remedy.kind].format(size=round_up(size), mass=why.mass, name=why.name)
 
 
 def say_size(remedy: "Remedy") -> str:
