@@ -97,13 +97,6 @@ def test_a_stand_in_is_a_condition_where_it_is_written() -> None:
         ("chile", False), ("peru", True)]
 
 
-@pytest.mark.parametrize(("question", "sought"), [
-    ("Who lives in Chile?", "Who"), ("In which mountain village, by name, is it?", "which mountain village"),
-    ("What is this?", "What"), ("People of Chile and Peru", "People of Chile")])
-def test_what_is_sought_is_said_in_words_of_the_question(question: str, sought: str) -> None:
-    assert read_query_graph(question, []).nodes[0].text == sought
-
-
 def test_a_name_that_the_question_does_not_write_is_told() -> None:
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
 

@@ -55,16 +55,6 @@ def _numbers(what: str, values: Iterable[object]) -> Floats:
         raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
 
 
-def _number(what: str, value: object) -> float:
-    """Return a value as a float; raise ParameterError when it is none."""
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise ParameterError(f"{what} must be a number, not {type(value).__name__}") from None
-    except OverflowError:
-        raise ParameterError(f"{what} must be below 1e308, the largest number there is") from None
-
-
 def _share_seeds(seeds: Mapping[Hashable, float] | Iterable[Hashable], row: Mapping[Hashable, int]
                  ) -> tuple[Nodes, Floats]:
     """Return the rows of the seeds and their shares, which add up to 1."""
@@ -147,11 +137,11 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     graph = Graph.from_networkx(G, weight)
     nodes = list(G)
     rows, share = _share_seeds(seeds, {node: i for i, node in enumerate(nodes)})
-    mass = _number("the mass", mass)
+    mass, rtol = _numbers("the mass and rtol", (mass, rtol)).tolist()
     if not (np.isfinite(mass) and mass >= 0):
         raise ParameterError(f"the mass must be at least 0 and finite, not {mass}")
     gates = _bind_gates(weights, alignment, nodes)
-    solution = solve(graph, gates, rows, mass * share, capacity, _number("rtol", rtol))
+    solution = solve(graph, gates, rows, mass * share, capacity, rtol)
     touched = [nodes[i] for i in solution.rows.tolist()]
     order = np.lexsort((-solution.mass, -solution.x)).tolist()
     flow: dict[tuple[Hashable, Hashable], float] = {}

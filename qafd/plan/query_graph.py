@@ -11,14 +11,11 @@ from dataclasses import replace
 
 from qafd.plan.kinds import begins_closed
 from qafd.reading.names.languages import ENGLISH, language_of
-from qafd.reading.text import canonical, singular
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
 _QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
-_OF_NOUNS = ("which", "what", "whose")
-SOUGHT = 3  # words that say what is sought
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
 _EXCLUDING = re.compile(r"\b(?:besides|other than|apart from|aside from|except(?: for)?|excluding|if not) "
@@ -71,7 +68,7 @@ class _QuestionReader:
     """Reader of a question from one name to the next, with the subject of the words before a name."""
 
     def __init__(self, question: str) -> None:
-        self.nodes = [QueryNode(_say_sought(question))]
+        self.nodes = [QueryNode("")]
         self.conditions: list[QueryCondition] = []
         self.excluded: list[str] = []
         self._question = question
@@ -154,8 +151,8 @@ class _QuestionReader:
 def _find_places(question: str, names: Sequence[str],
                  written: Iterable[tuple[str, str]]) -> list[tuple[int, int, str]]:
     """Return begin, end and key of each name in the question; the longer where two overlap."""
-    places = [(start, end, key) for key in names for start, end in find_name(question, key)]
-    for text, key in dict.fromkeys(written):
+    places = []
+    for text, key in dict.fromkeys([*((key, key) for key in names), *written]):
         places += [(start, end, key) for start, end in _find_text(question, text)]
     places.sort(key=lambda place: (place[0], -place[1]))
     kept: list[tuple[int, int, str]] = []
@@ -163,36 +160,6 @@ def _find_places(question: str, names: Sequence[str],
         if not kept or place[0] >= kept[-1][1]:
             kept.append(place)
     return kept
-
-
-def _say_sought(question: str) -> str:
-    """Return the words by which a question asks: "Who", "Which village"."""
-    words = question.split()
-    found = _QUESTION.search(question)
-    if not found:
-        return " ".join(words[:SOUGHT])
-    said: list[str] = []
-    for word in question[found.start():].split()[:SOUGHT]:
-        ends = word.casefold() in FUNCTION_WORDS or _NEGATIONS.fullmatch(word)
-        if said and (ends or said[0].casefold() not in _OF_NOUNS):
-            break
-        said.append(word.strip(".,;:?!"))
-        if said[-1] != word:
-            break
-    return " ".join(said)
-
-
-def find_name(question: str, key: str) -> list[tuple[int, int]]:
-    """Find a name in the question, in any writing of its canonical key."""
-    if spans := _find_text(question, key):
-        return spans
-    words = [match.span() for match in re.finditer(r"\S+", question)]
-    for first, (start, _) in enumerate(words):
-        for _, end in words[first:first + 6]:
-            written = canonical(question[start:end].strip(".,;:?!()\"'"))
-            if key in (written, singular(written)):
-                return [(start, end)]
-    return []
 
 
 def _find_text(question: str, text: str) -> list[tuple[int, int]]:
