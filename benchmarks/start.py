@@ -6,6 +6,8 @@ Needs Chromium and playwright (`make test` installs both). Goals: first picture 
 starting the server, slider to picture within 300 ms (median), no request to another host.
 """
 
+import base64
+import itertools
 import os
 import statistics
 import subprocess
@@ -21,7 +23,24 @@ from results import write
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from conftest import chromium, free_port  # noqa: E402
 
-STARTS, MOVES = 3, 20
+STARTS, MOVES, CLICKS = 3, 20, 10
+SLOW = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 100_000}
+DRAG_MS = 300
+# While `watched` is set: the time of each frame, and whether the picture differs from the frame before.
+WATCH = """(picture) => {
+  const state = window.watched = { times: [], changes: 0 };
+  let before = "";
+  const look = (time) => {
+    if (window.watched !== state) return;
+    const nodes = [...picture.querySelectorAll(".node")].map((n) => n.className.baseVal + n.innerHTML);
+    const now = nodes.join() + [...picture.querySelectorAll(".edge")].map((e) => e.getAttribute("d")).join();
+    state.times.push(time);
+    state.changes += before !== "" && now !== before;
+    before = now;
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
 PAINTED = "[data-painted]"
 
 
@@ -50,9 +69,14 @@ def browser_arguments():
     return arguments + ["--no-sandbox"] * (os.geteuid() == 0)
 
 
+def mass_of(page):
+    """The slider of the mass, above the picture."""
+    return page.locator("[data-testid=stMain]").get_by_role("slider").first
+
+
 def moves(page):
     """Milliseconds from a key on the mass slider to the redrawn picture."""
-    slider, picture = page.get_by_role("slider").first, page.locator(PAINTED).first
+    slider, picture = mass_of(page), page.locator(PAINTED).first
     times = []
     for i in range(MOVES):
         before = picture.get_attribute("data-painted")
@@ -65,9 +89,81 @@ def moves(page):
     return times
 
 
+def clicks(page):
+    """Milliseconds from a click on a node to its card."""
+    names = page.locator(".node.saturated text").all_text_contents()
+    times = []
+    for name in [name for name in names if name.strip()][:CLICKS]:
+        began = time.perf_counter()
+        page.locator(".node.saturated", has_text=name).first.click(force=True)
+        page.locator(".st-key-card", has_text=name.removeprefix("\u00b6").strip()).wait_for(timeout=20_000)
+        times.append(1000 * (time.perf_counter() - began))
+        page.wait_for_timeout(500)
+    return times
+
+
+def drag(page, folder):
+    """Return the longest and the median time between frames of a drag of the mass, in ms, and how many frames
+    showed another picture; the frames go into a folder."""
+    session = page.context.new_cdp_session(page)
+    shots = []
+
+    def keep(frame):
+        shots.append(frame["data"])
+        session.send("Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+
+    box = mass_of(page).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    if folder:
+        session.on("Page.screencastFrame", keep)
+        session.send("Page.startScreencast", {"format": "png"})
+    page.locator(PAINTED).first.evaluate(WATCH)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    began = time.perf_counter()
+    while (at := 1000 * (time.perf_counter() - began)) < DRAG_MS:
+        page.mouse.move(x + 120 * at / DRAG_MS, y)
+    watched = page.evaluate("() => { const seen = window.watched; window.watched = null; return seen; }")
+    page.mouse.up()
+    for number, data in enumerate(shots):
+        Path(folder, f"drag_{number:02}.png").write_bytes(base64.b64decode(data))
+    gaps = [after - before for before, after in itertools.pairwise(watched["times"])]
+    return max(gaps), statistics.median(gaps), watched["changes"], len(gaps)
+
+
+def slow_line(browser):
+    """Seconds to the skeleton and to the first picture on a slow line, and the megabytes received."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as home:
+        server = start(home, port)
+        try:
+            healthy(f"http://127.0.0.1:{port}")
+            page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+            page.goto(f"http://127.0.0.1:{port}")  # the server has drawn its sample once
+            page.wait_for_selector(PAINTED, timeout=60_000)
+            page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+            session = page.context.new_cdp_session(page)
+            received = []
+            session.send("Network.enable")
+            session.send("Network.emulateNetworkConditions", SLOW)
+            session.on("Network.loadingFinished", lambda event: received.append(event["encodedDataLength"]))
+            session.on("Network.webSocketFrameReceived",
+                       lambda event: received.append(len(event["response"]["payloadData"]) * 3 / 4))
+            began = time.perf_counter()
+            page.goto(f"http://127.0.0.1:{port}", wait_until="commit")
+            page.wait_for_function("document.body && document.body.innerText.trim()", timeout=60_000)
+            skeleton = time.perf_counter() - began
+            page.wait_for_selector(PAINTED, timeout=60_000)
+            return skeleton, time.perf_counter() - began, sum(received) / 1e6
+        finally:
+            server.terminate()
+            server.wait()
+
+
 def main():
     """Measure and write benchmarks/results/start.json."""
     rows, foreign = [], []
+    folder = sys.argv[1] if len(sys.argv) > 1 else None
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=browser_arguments())
         for number in range(STARTS):
@@ -87,13 +183,23 @@ def main():
                     painted = time.perf_counter() - began
                     page.wait_for_timeout(1500)
                     times = moves(page)
+                    cards = clicks(page)
+                    longest, frame, changes, frames = drag(page, folder if number == 0 else None)
                 finally:
                     server.terminate()
                     server.wait()
             rows.append({"start": number, "server_up_s": round(up, 2),
                          "first_picture_s": round(painted, 2),
                          "slider_ms_median": round(statistics.median(times)),
-                         "slider_ms_worst": round(max(times))})
+                         "slider_ms_worst": round(max(times)),
+                         "card_ms_median": round(statistics.median(cards)),
+                         "drag_frame_ms_median": round(frame, 1), "drag_frame_ms_worst": round(longest, 1),
+                         "drag_frames": frames, "drag_frames_changed": changes})
+            print(rows[-1])
+        for _ in range(STARTS):
+            skeleton, painted, megabytes = slow_line(browser)
+            rows.append({"slow_skeleton_s": round(skeleton, 2), "slow_first_picture_s": round(painted, 2),
+                         "slow_megabytes": round(megabytes, 2)})
             print(rows[-1])
         browser.close()
     rows.append({"foreign_requests": len(foreign)})
