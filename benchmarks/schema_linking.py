@@ -23,8 +23,7 @@ from qafd.models.embedder import local_embedder
 from qafd.plan import Planner
 from qafd.retrieve.base import SATURATED
 from qafd.sql.database import Database
-from qafd.sql.diffusion import METHOD, find_evidence, schema_corpus, schema_graph
-from qafd.sql.linking import link_schema
+from qafd.sql.diffusion import METHOD, schema_corpus, schema_graph
 from qafd.sql.schema import Column, Join, Schema, Table
 
 MASSES = (1.0, 1.5, 2.0, 3.0, 4.0)
@@ -45,7 +44,7 @@ def schema(record):
         t["table"], c["name"], c["type"], bool(c.get("pk")), values(t, c["name"]))
         for c in t["columns"])) for t in record["tables"]]
     ends = [[end.split(".", 1) for end in pair] for pair in record.get("foreign_keys", [])]
-    return Schema.of(tables, [Join(a, (b,), c, (d,)) for (a, b), (c, d) in ends])
+    return Schema.of(tables, [Join(a, (b,), c, (d,)) for (a, b), (c, d) in ends], has_rows=False)
 
 
 def scored(found, gold):
@@ -93,8 +92,7 @@ def measured(questions, mass):
 
 def linked(database, plan):
     """The tables and columns that are linked to a question."""
-    evidence = find_evidence(database.graph, database.schema, plan, ())
-    found = link_schema(plan.question, database.schema, database.graph, evidence.named, evidence.score)
+    found = database.ask(plan.question).linked
     return found.tables, found.columns
 
 

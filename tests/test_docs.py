@@ -85,6 +85,8 @@ def test_the_commands_of_the_documents_run(
     Path("notes").mkdir()
     Path("notes/letter.pdf").write_bytes(pdf(["Ada Brenner wrote to Lindau."]))
     Path("report.pdf").write_bytes(pdf(["The mill of Lindau was sold."]))
+    Path("dump.sql").write_text("CREATE TABLE ports (id INT PRIMARY KEY, name TEXT);\n"
+                                "CREATE TABLE ferries (id INT, port_id INT REFERENCES ports (id));")
     Path("sales.csv").write_text("Region,Amount\nNorth,3\nSouth,5\n")
     Path("facts.jsonl").write_text('{"question": "Who founded Apple?", "answer": "Steve Jobs"}')
     Path("nodes.csv").write_text("id,label\n1,Ada\n2,Bob\n")

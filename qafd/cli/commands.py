@@ -26,6 +26,11 @@ from qafd.cli.starting import app_options
 EVIDENCE = ("relation", "sentence", "passage")
 EXPORTS = "nodes.csv, edges.csv, passages.csv, graphml, gexf, json, csv, html"
 
+dialect_option = click.option(
+    "--dialect", default="", metavar="NAME", help="SQL dialect of DDL or JSON: sqlite, postgres, mysql, "
+    "duckdb, tsql and others of sqlglot.")
+
+
 @command(as_json=False)
 @app_options
 @work("starting.start")
@@ -377,14 +382,16 @@ def evaluation() -> None:
 @click.option("--run", "running", is_flag=True, help="Also run the SQL, read-only.")
 @click.option("--mass", type=float, default=2.0,
               help="Mass of each seed; more mass retrieves more of the schema.")
+@dialect_option
 @db_option
 @may_call_model
 @work("foreign.sql")
 def sql() -> None:
     """Draft SQL for a question to a database, read-only.
 
-    SOURCE is a SQLite file or a table (.csv, .tsv, .xlsx). With --model a language model writes the SQL
-    too; its calls are noted in the workspace that --db names.
+    SOURCE is a SQLite file, a table (.csv, .tsv, .xlsx), or .sql with a schema, as pg_dump --schema-only
+    writes it. With --model a language model writes the SQL too; its calls are noted in the workspace that
+    --db names.
     """
 
 

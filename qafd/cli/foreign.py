@@ -21,11 +21,11 @@ from qafd.wording.databases import describe_draft, word_gap
 from qafd.wording.reasons import word_notice
 
 
-def sql(source: str, question: str, running: bool, db: Location | None, asked: ModelRequest,
-        **parameters: Any) -> Outcome:
+def sql(source: str, question: str, running: bool, dialect: str, db: Location | None,
+        asked: ModelRequest, **parameters: Any) -> Outcome:
     text = text_of(question)
     client = model_for_sql(asked, db, text)
-    database = Database.open(source, local_embedder())
+    database = Database.open(source, local_embedder(), dialect)
     found = database.ask(text, replace(METHOD, **parameters))
     draft = found.draft
     start = "The draft" if draft.complete else "Complete this start: it"
@@ -47,7 +47,7 @@ def sql(source: str, question: str, running: bool, db: Location | None, asked: M
         "question": found.plan.question, "tables": found.linked.tables,
         "columns": found.linked.columns, "values": found.values, "sql": written,
         "complete": draft.complete, "summary": summary,
-        "notices": gaps, "rows": rows,
+        "dialect": database.schema.dialect, "notices": gaps, "rows": rows,
         "retrieval": seal(found.retrieval.to_dict())}
     lines = _lines(found, summary, written, rows)
     return Outcome(data, lines, found=rows is None or bool(rows.rows), notes=notes)

@@ -1,6 +1,5 @@
 """Execution accuracy: SQL that is written for a question, by the rows that it and the known SQL return."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -102,9 +101,9 @@ def measure_sql(database: Database, questions: Sequence[SqlQuestion], llm: LLM |
 
 def _is_ordered(sql: str) -> bool:
     """Return True if SQL states the order of its rows."""
-    while sql != (outer := re.sub(r"\([^()]*\)", "", sql)):
-        sql = outer
-    return re.search(r"\border\s+by\b", sql, re.IGNORECASE) is not None
+    import sqlglot  # takes a third of a second
+
+    return sqlglot.parse_one(sql, read="sqlite").args.get("order") is not None
 
 
 def same_rows(found: QueryRows, wanted: QueryRows, ordered: bool = False) -> bool:

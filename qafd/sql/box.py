@@ -12,11 +12,11 @@ from typing import Any
 from qafd.errors import SqlError
 from qafd.reading.text.plaintext import storable
 from qafd.sandbox import ask
-from qafd.sql.schema import Column, Join, Schema, Table
+from qafd.sql.schema import SQLITE, Column, Join, Schema, Table
 
 SECONDS = 2.0  # that a statement may take
 MEMORY, COPYING = 400 << 20, 1 << 30  # bytes of memory, for a query and for a copy
-LARGEST = 100 << 20  # bytes of a database
+LARGEST, LARGEST_DDL = 100 << 20, 2 << 20  # bytes of a database, and of its statements
 _WAIT = 20.0  # seconds until the child is killed, its start included
 _REPLY = 128 << 20  # bytes of a reply that are read
 _SIGALRM = -14
@@ -68,6 +68,37 @@ def read_schema(path: Path) -> Schema:
     if not found["tables"]:
         which = " whose names are UTF-8" if found["notices"] else ""
         raise SqlError(f"{path.name} has no table{which}; choose a database that has some.")
+    return _schema(found)
+
+
+def read_ddl(path: Path, dialect: str) -> Schema:
+    """Return the schema that CREATE TABLE statements describe.
+
+    Parameters
+    ----------
+    dialect : str
+        Of the statements, as sqlglot calls it; "" lets their words speak.
+
+    Raises
+    ------
+    SqlError
+        The file is too large, or has no such statement.
+    """
+    size = path.stat().st_size
+    if size > LARGEST_DDL:
+        raise SqlError(f"{path.name} has {size / 1e6:,.1f} MB, more than "
+                       f"{LARGEST_DDL / 1e6:,.1f} MB; export the schema without rows, as "
+                       "pg_dump --schema-only does.")
+    found, _ = _ask(path, "ddl", "qafd.sql.ddl", seconds=_WAIT / 2, memory=COPYING,
+                    dialect=dialect)
+    if not found["tables"]:
+        raise SqlError(f"{path.name} has no CREATE TABLE statement that can be read; choose a "
+                       "SQLite file, or the DDL of a schema.")
+    return _schema(found, found["dialect"], has_rows=False)
+
+
+def _schema(found: dict[str, Any], dialect: str = SQLITE, has_rows: bool = True) -> Schema:
+    """Build the schema from a child's reply."""
     tables = []
     for one in found["tables"]:
         name = one["name"]
@@ -75,7 +106,7 @@ def read_schema(path: Path) -> Schema:
                    for c in one["columns"]]
         tables.append(Table(name, tuple(columns), one["rows"]))
     return Schema.of(tables, [Join(a, tuple(b), c, tuple(d)) for a, b, c, d in found["joins"]],
-                     found["notices"])
+                     found["notices"], dialect, has_rows)
 
 
 def find_values(path: Path, schema: Schema, phrases: list[str],
@@ -120,11 +151,11 @@ def copy(path: Path) -> bytes:
     return _ask(path, "copy", seconds=_WAIT / 2, memory=COPYING)[1]
 
 
-def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY, **more: Any
-         ) -> tuple[dict[str, Any], bytes]:
+def _ask(path: Path, do: str, module: str = "qafd.sql.child", *, seconds: float = SECONDS,
+         memory: int = MEMORY, **more: Any) -> tuple[dict[str, Any], bytes]:
     """Return the reply of a fresh child, which dies with this call in any case."""
     request = {"do": do, "path": str(path.absolute()), "seconds": seconds, "memory": memory, **more}
-    reply = ask("qafd.sql.child", json.dumps(request).encode() + b"\n", _REPLY, _WAIT)
+    reply = ask(module, json.dumps(request).encode() + b"\n", _REPLY, _WAIT)
     line, _, content = reply.content.partition(b"\n")
     late = (f"Reading {path.name} took more than {seconds:g} s and was stopped; ask for less, for "
             "example with WHERE or fewer joins.")
@@ -144,6 +175,9 @@ def _ask(path: Path, do: str, *, seconds: float = SECONDS, memory: int = MEMORY,
 def _sentence(path: Path, error: str) -> str:
     if error in _SAID:
         return _SAID[error]
+    if error.startswith("no DDL: "):
+        return (f"{path.name} cannot be read as SQL ({error.removeprefix('no DDL: ')}); name its "
+                "dialect, or choose another file.")
     if "prohibited" in error or "not authorized" in error:
         return f"Only reading the tables of this database is allowed here ({error[:200]})."
     if error == "not UTF-8":

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Self, cast
 
-from qafd.errors import ParameterError
+from qafd.errors import ParameterError, SqlError
 from qafd.explain import Explanation, RunExplanation
 from qafd.graph import Graph
 from qafd.models.embedder import Embedder
@@ -22,6 +22,7 @@ from qafd.records import Edge, Node, QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval
 from qafd.sql import box
 from qafd.sql.box import QueryRows, Value
+from qafd.sql.dialect import check_select
 from qafd.sql.diffusion import (
     METHOD,
     SchemaDiffusion,
@@ -37,12 +38,40 @@ from qafd.sql.schema import Schema
 from qafd.sql.tables import holds_tables, write_database
 from qafd.storage import Workspace
 
+DDL = (".sql", ".ddl")
 PHRASE, MOST_PHRASES = 4, 60  # words of a value that is looked for, and how many are
+
+
+def read_source(source: str | Path, dialect: str = "") -> Schema:
+    """Return the schema of a SQLite file, a table (.csv, .tsv, .xlsx) or DDL (.sql, .ddl).
+
+    Parameters
+    ----------
+    dialect : str
+        Of DDL, as sqlglot calls it; "" lets its words speak.
+
+    Raises
+    ------
+    ParameterError
+        There is no such file.
+    SqlError
+        It is damaged or without tables.
+    """
+    path = Path(source)
+    if not path.is_file():
+        raise ParameterError(f"there is no file {str(path)}; name a SQLite database, a table or the DDL of a "
+                             "schema, as pg_dump --schema-only writes it")
+    if path.suffix.lower() in DDL:
+        return box.read_ddl(path, dialect)
+    if holds_tables(path):
+        with TemporaryDirectory() as folder:
+            return write_database(path, Path(folder))[1]
+    return box.read_schema(path)
 
 
 @dataclass(frozen=True, eq=False)
 class Database:
-    """A SQLite file, or the tables of a CSV file or a workbook.
+    """A SQLite file, the tables of a CSV file or a workbook, or the schema of another database.
 
     Parameters
     ----------
@@ -58,27 +87,15 @@ class Database:
     embedder: Embedder = field(repr=False)
 
     @classmethod
-    def open(cls, source: str | Path, embedder: Embedder) -> Self:
-        """Open a SQLite file or a table (.csv, .tsv, .xlsx).
-
-        Raises
-        ------
-        ParameterError
-            There is no such file.
-        SqlError
-            It is damaged or without tables.
-        """
-        file, folder = Path(source), ""
-        if not file.is_file():
-            raise ParameterError(f"there is no file {str(file)}; name a SQLite database or a table")
-        if holds_tables(file):
-            folder = mkdtemp(prefix="qafd-tables-")
-            file, schema = write_database(file, Path(folder))
-        else:
-            schema = box.read_schema(file)
+    def open(cls, source: str | Path, embedder: Embedder, dialect: str = "") -> Self:
+        """Return the database at a path, see `read_source`."""
+        if not holds_tables(source):
+            schema = read_source(source, dialect)
+            return cls(str(source), schema, schema_graph(schema, embedder), embedder)
+        folder = mkdtemp(prefix="qafd-tables-")
+        file, schema = write_database(Path(source), Path(folder))
         opened = cls(str(file), schema, schema_graph(schema, embedder), embedder)
-        if folder:
-            weakref.finalize(opened, rmtree, folder)
+        weakref.finalize(opened, rmtree, folder)
         return opened
 
     def ask(self, question: str, method: SchemaDiffusion = METHOD) -> "DatabaseQuestion":
@@ -90,7 +107,9 @@ class Database:
             The question is empty.
         """
         plan = Planner(self.graph, self.embedder).plan(storable(question))
-        values = box.find_values(Path(self.source), self.schema, *phrases(plan))
+        values: tuple[Value, ...] = ()
+        if self.schema.has_rows:
+            values = box.find_values(Path(self.source), self.schema, *phrases(plan))
         corpus = schema_corpus(self.graph, self.schema, values)
         retrieval = label_edges(method.retrieve(corpus, plan), self.schema)
         sure = (ReasonKind.NAMED, ReasonKind.HOLDS_VALUE)
@@ -101,8 +120,30 @@ class Database:
                          *plan.notices, *lost, *retrieval.notices)))
 
     def run(self, sql: str) -> QueryRows:
-        """Return the rows of one SELECT, see `qafd.sql.box.run`; raises SqlError if it cannot be run."""
+        """Return the rows of one SELECT, see `qafd.sql.box.run`.
+
+        Raises
+        ------
+        SqlError
+            There are no rows here, or it is no SELECT that can be run.
+        """
+        if not self.schema.has_rows:
+            raise SqlError("Only the schema of this database is known here, not its rows; copy the SQL "
+                           "and run it where they are.")
         return box.run(Path(self.source), sql)
+
+    def check(self, sql: str) -> None:
+        """Check that SQL can be run; without rows, that it fits the schema.
+
+        Raises
+        ------
+        SqlError
+            It has this fault.
+        """
+        if self.schema.has_rows:
+            self.run(sql)
+        else:
+            check_select(sql, self.schema)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import chain
 
 from qafd.sql.box import Value
+from qafd.sql.dialect import write_dialect
 from qafd.sql.linking import HALF, LinkedSchema, QuestionWords
 from qafd.sql.schema import Column, Join, Schema, quote_name, stems
 
@@ -114,7 +115,7 @@ def draft(question: str, schema: Schema, linked: LinkedSchema) -> SqlDraft:
                        if column.table in tables)
     sql = _write(expression, shown, tables, joins, conditions,
                  repeated or parts.distinct)
-    return SqlDraft(sql, tables, joins, shown, total, totaled,
+    return SqlDraft(write_dialect(sql, schema.dialect), tables, joins, shown, total, totaled,
                     conditions, tuple(gaps))
 
 

@@ -15,6 +15,9 @@ _DATES = ("date", "day", "time", "year", "month", "at", "on", "since", "until", 
 _DATED = re.compile(r"\d{4}(-\d\d(-\d\d|$)|$)")
 
 
+SQLITE = "sqlite"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column; `type` is as declared, `key` whether it is part of the primary key.
@@ -132,11 +135,17 @@ class Join:
 
 @dataclass(frozen=True)
 class Schema:
-    """All tables, in the order of the file, and all joins; `notices` list omissions."""
+    """All tables, in the order of the file, and all joins; `notices` list omissions.
+
+    `dialect` is the SQL of the database, as sqlglot calls it; `has_rows` whether there are rows
+    here, which a description of a schema has not.
+    """
 
     tables: tuple[Table, ...]
     joins: tuple[Join, ...]
     notices: tuple[str, ...] = ()
+    dialect: str = SQLITE
+    has_rows: bool = True
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -154,8 +163,8 @@ class Schema:
         return {column.label: column for column in self.columns}
 
     @classmethod
-    def of(cls, tables: Sequence[Table], declared: Iterable[Join], notices: Sequence[str] = ()
-           ) -> "Schema":
+    def of(cls, tables: Sequence[Table], declared: Iterable[Join], notices: Sequence[str] = (),
+           dialect: str = SQLITE, has_rows: bool = True) -> "Schema":
         """Return the schema with the joins that are declared and those that names tell of."""
         columns = list(chain.from_iterable(table.columns for table in tables))
         known = {column.label.lower(): column for column in columns}
@@ -176,7 +185,7 @@ class Schema:
             target = None if column in joined else _find_referred(column, tables)
             if target is not None:
                 joins.append(Join(column.table, (column.name,), target.table, (target.name,), True))
-        return cls(tuple(tables), tuple(joins), tuple(notices))
+        return cls(tuple(tables), tuple(joins), tuple(notices), dialect, has_rows)
 
 
 def quote_name(name: str) -> str:

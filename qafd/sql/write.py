@@ -15,6 +15,7 @@ from qafd.models.prompts_answer import fence, fill
 from qafd.reading.text.plaintext import one_line
 from qafd.sql.box import Value
 from qafd.sql.database import DatabaseQuestion
+from qafd.sql.dialect import dialect_name
 from qafd.sql.schema import Schema, Table, quote_name
 from qafd.wording.explanations import say_path
 
@@ -23,7 +24,7 @@ WHOLE = 24  # columns up to which a linked table is shown with all of them
 PARTNERS = 6  # tables that are shown because others refer to them or are referred to
 
 SQL = """\
-Your role: you write SQL for SQLite.
+Your role: you write SQL for {dialect}.
 
 Your task: write one SELECT that answers the question of the user, over the part of a database \
 that a search in its schema found for it.
@@ -50,7 +51,8 @@ def sql_messages(asked: DatabaseQuestion) -> tuple[Message, ...]:
     """Build the prompt: rules, the retrieved part of the schema, the question."""
     part = schema_part(asked)
     mark = fence(part)
-    return (Message("system", fill(SQL, mark=mark)),
+    dialect = dialect_name(asked.database.schema.dialect)
+    return (Message("system", fill(SQL, mark=mark, dialect=dialect)),
             Message("user", f"{mark} schema begins\n{part}\n{mark} schema ends\n\n"
                             f"Question: {one_line(asked.plan.question, 2000)}"))
 
@@ -129,7 +131,7 @@ def write_sql(asked: DatabaseQuestion, llm: LLM) -> str:
     reply = llm.complete(messages, max_tokens=limit)
     sql = read_sql(reply.text)
     try:
-        asked.database.run(sql)
+        asked.database.check(sql)
     except SqlError as error:
         wrong = one_line(str(error), 400)
         again = (*messages, Message("assistant", f"```sql\n{sql}\n```"),

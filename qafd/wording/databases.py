@@ -49,6 +49,8 @@ def say_facts(schema: Schema, name: str) -> str:
     """Describe a table or column: its size or type, its values and its keys."""
     if name in schema.table:
         table = schema.table[name]
+        if not schema.has_rows:
+            return f"{count(len(table.columns), 'column')}."
         if table.rows is None:
             return f"more than 1,000,000 rows, {count(len(table.columns), 'column')}."
         return f"{count(table.rows, 'row')}, {count(len(table.columns), 'column')}."

@@ -33,7 +33,7 @@ from qafd.resources import assets, home
 from qafd.retrieve.base import RetrievedNode
 from qafd.sql import box
 from qafd.sql.box import QueryRows
-from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.database import DDL, Database, DatabaseQuestion, read_source
 from qafd.sql.diffusion import METHOD, SchemaDiffusion
 from qafd.sql.tables import TABLES, make_database
 from qafd.view.drawing import Caption, Look
@@ -54,12 +54,14 @@ MASS = 6.0  # the most for each seed
 
 def databases() -> dict[str, Path]:
     """Return the bundled sample and the user's databases, by name."""
-    own = sorted(path for path in (home() / "databases").glob(f"*{SQLITE_FILE}"))
+    own = sorted(path for path in (home() / "databases").glob("*.*") if path.suffix in KINDS)
     return {SAMPLE: assets() / "samples" / f"{SAMPLE}.sqlite", **{p.stem: p for p in own}}
 
 
 CHOSEN = "database"
 SQLITE_FILE = ".sqlite"
+KINDS = (SQLITE_FILE, *DDL)
+"""How the names of files end that are kept here; another ending is taken for a SQLite file."""
 
 
 def chosen_database() -> Database:
@@ -71,7 +73,7 @@ def chosen_database() -> Database:
         put(CHOSEN, SAMPLE)
     with st.sidebar:
         name = st.selectbox("Database", list(found), key=CHOSEN, bind="query-params",
-                            help="SQLite files; they are only read.")
+                            help="SQLite files and schemas; they are only read.")
         with st.expander("Add a database"):
             _upload(found)
         if name != SAMPLE and st.button("Remove this database", icon=":material/delete:",
@@ -95,10 +97,11 @@ def _choose(name: str) -> None:
 
 
 def _upload(found: dict[str, Path]) -> None:
-    given = st.file_uploader("A SQLite file or a table", key=fresh_key("database file"),
+    given = st.file_uploader("A SQLite file, a table or a schema", key=fresh_key("database file"),
                              label_visibility="collapsed")
-    st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, or a table (.csv, .tsv, .xlsx). "
-                "It is checked and copied; your file stays as it is.")
+    st.caption(f"A SQLite file of at most {box.LARGEST >> 20} MB, a table (.csv, .tsv, .xlsx), or a schema "
+                "without rows: DDL (.sql), as pg_dump --schema-only and mysqldump --no-data write it. It is "
+                "checked and copied; your file stays as it is.")
     if given is None:
         return
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(given.name).stem).strip("-")[:60] or "database"
@@ -108,17 +111,19 @@ def _upload(found: dict[str, Path]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with TemporaryDirectory(dir=folder) as aside:
-            upload = Path(aside) / f"{name}{SQLITE_FILE}"
-            if Path(given.name).suffix.lower() in TABLES:
+            ending = Path(given.name).suffix.lower()
+            upload = Path(aside) / f"{name}{ending if ending in KINDS else SQLITE_FILE}"
+            if ending in TABLES:
                 made = make_database(given.name, given.getvalue())
                 upload.write_bytes(made.content)
                 for notice in made.notices:
                     st.toast(escape_sentence(notice))
             else:
                 upload.write_bytes(given.getbuffer())
-            content = box.copy(upload)
-            upload.write_bytes(content)
-            box.read_schema(upload)
+            if upload.suffix == SQLITE_FILE:
+                content = box.copy(upload)
+                upload.write_bytes(content)
+            read_source(upload)
             upload.replace(folder / upload.name)
     except QafdError as error:
         st.warning(escape_sentence(error))
@@ -218,7 +223,8 @@ def _draft_card(asked: DatabaseQuestion) -> None:
     st.markdown("\n".join(["The question needs:", "", *lines]))
     if draft.complete:
         st.caption(f"The draft, made by rules without a language model, {plain(describe_draft(draft))}.")
-        rows_of(asked.database, draft.sql, "drafted_rows")
+        if schema.has_rows:
+            rows_of(asked.database, draft.sql, "drafted_rows")
     else:
         st.caption("No complete draft. The SQL below is a start that "
                    f"{plain(describe_draft(draft))}; complete it, or let a model write it.")

@@ -16,6 +16,7 @@ from qafd.models import calls_of
 from qafd.models.cost import tokens_of
 from qafd.sql import box
 from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.dialect import dialect_name
 from qafd.sql.write import has_sql, read_sql, sql_messages, write_sql
 from qafd.wording import count
 from qafd.wording.databases import say_key
@@ -32,12 +33,17 @@ def sql_tab(knowledge: KnowledgeGraph, database: Database, asked: DatabaseQuesti
     exchange("drafted", draft.sql)
     sql = st.text_area("SQL", **bound("sql"), height=190) or ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Run", type="primary", icon=":material/play_arrow:"):
+        if database.schema.has_rows and st.button("Run", type="primary",
+                                                  icon=":material/play_arrow:"):
             put(RAN, (database.source, sql))
         st.button("Back to the draft", disabled=sql == draft.sql,
                   on_click=put, args=("sql", draft.sql))
         _model(knowledge, asked)
-    st.caption(f"Read-only: one SELECT, at most {box.SECONDS:g} s and 1,000 rows.")
+    if database.schema.has_rows:
+        st.caption(f"Read-only: one SELECT, at most {box.SECONDS:g} s and 1,000 rows.")
+    else:
+        st.caption(f"SQL of {dialect_name(database.schema.dialect)}. Only the schema is known "
+                    "here: copy it and run it where the rows are.")
     if value_of(RAN, None) == (database.source, sql):
         rows_of(database, sql, "rows")
 
