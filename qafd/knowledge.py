@@ -34,6 +34,7 @@ from qafd.ingest.embedding import MeteredEmbedder
 from qafd.models import LLM, CallSettings, Reply
 from qafd.models.cost import Meter, Metered
 from qafd.models.embedder import Embedder, local_embedder
+from qafd.models.estimate import RunPlan
 from qafd.plan import Planner, ask_further, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable
@@ -55,7 +56,7 @@ from qafd.retrieve.seeds import passages_of
 from qafd.retrieve.united import weave
 from qafd.samples import copy_sample
 from qafd.storage import Location, Workspace, open_workspace, place_of
-from qafd.storage.rows import Evidence
+from qafd.storage.rows import Evidence, now
 from qafd.time_left import ignore_progress
 
 if TYPE_CHECKING:
@@ -679,6 +680,37 @@ def read_layer_states(knowledge: KnowledgeGraph) -> tuple[LayerState, ...]:
     """List the derived layers as built, stale or missing; methods name them in `needs`."""
     with knowledge.store() as store:
         return layer_store.states(store)
+
+
+def plan_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: Metered) -> RunPlan:
+    """Estimate the least and the greatest cost of `write_layers` without calling a model."""
+    with knowledge.store() as store:
+        return layer_store.plan_layers(store, knowledge._embedder, names, client)
+
+
+def write_layers(knowledge: KnowledgeGraph, names: Iterable[str], client: "LLM | openai.OpenAI",
+                 model: str = "", *, progress: Report = ignore_progress,
+                 stopped: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+    """Build layers with reports, summaries and descriptions that a language model writes.
+
+    `client` and `model` are as for `answer`; a `Metered` client is capped. See
+    `qafd.retrieve.layers.write_layers`.
+
+    Raises
+    ------
+    ParameterError
+        There is no layer of a name, or no model is named.
+    StoreError
+        The graph is not up to date, or was made with another embedding model.
+    ModelError
+        From the model; texts written before it are saved and used.
+    """
+    llm = knowledge._language_model(client, model)
+    if not isinstance(llm, Metered):
+        llm = Metered(llm, knowledge.url, Meter(), purpose="write", run=f"write {now()}")
+    with knowledge.store() as store:
+        store.vectors.check(knowledge._embedder.name, knowledge._embedder.dimension)
+        return layer_store.write_layers(store, knowledge._embedder, names, llm, progress, stopped)
 
 
 def list_questions(knowledge: KnowledgeGraph) -> tuple[Turn, ...]:

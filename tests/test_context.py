@@ -1,22 +1,18 @@
 """What a model is shown of a retrieval: the method's own structure, strong passages, a budget."""
 
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import TinyEmbedder, TinyExtractor
 
 from qafd.explain.reach import put_reached_first
-from qafd.ingest import index
 from qafd.knowledge import KnowledgeGraph, draft_answer
 from qafd.reading.text import count_tokens
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
-from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import Retrieval, StructureKind
 
@@ -128,25 +124,3 @@ def test_a_chain_is_sent_only_with_sentences_that_no_sent_passage_has(
     sent = " ".join(one_line(source.passage.text, 8000) for source in roomy.sources)
     for sentence in hops:
         assert (one_line(sentence, 400) in rows) == (one_line(sentence, 400) not in sent)
-
-
-class Describing(TinyExtractor):
-    """Says of Ada, and of her and Bob, in every document; the more, the stronger."""
-
-    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
-        for chunk, extraction in zip(chunks, super().extract_all(chunks), strict=True):
-            number = int(chunk.document[0])
-            said = (Description("ada", text=f"Ada is known by {number}."),
-                    Description("ada", "bob", text=f"They met {number} times.", strength=number))
-            yield replace(extraction, descriptions=said)
-
-
-def test_a_graph_that_a_model_read_sends_descriptions_of_entities_and_the_strongest_of_relations(
-        tmp_path: Path) -> None:
-    files = [(f"{at}.txt", b"Ada met Bob.") for at in (1, 2)]
-    for name, extractor in (("model", Describing), ("rules", TinyExtractor)):
-        index(tmp_path / name, files, extractor=extractor, embedder=TinyEmbedder, processes=1)
-        knowledge = KnowledgeGraph(tmp_path / name, TinyEmbedder())
-        text = draft_answer(knowledge, knowledge.retrieve("Who met Ada?", mass=20)).context.text
-        assert ("Ada is known by 1. Ada is known by 2." in text) == (name == "model")
-        assert block(text, "Relations") == (["Ada - met - Bob: They met 2 times."] if name == "model" else [])

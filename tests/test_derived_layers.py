@@ -15,6 +15,7 @@ from qafd.knowledge import KnowledgeGraph, read_layer_states
 from qafd.records import Vectors
 from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, pack, texts_of, unpack
 from qafd.retrieve.layers.communities import Communities, partition
+from qafd.retrieve.layers.writing import Extracts
 from qafd.storage import open_workspace
 from tests.tiny import TinyEmbedder, tiny_index, tiny_texts, tiny_work
 
@@ -65,7 +66,7 @@ def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
         graph = store.graph.read()
         layer = build(name, graph, texts_of(graph, store), TinyEmbedder())
     again = unpack(name, pack(layer))
-    assert len(layer.texts) > 1
+    assert len(layer.texts) > 1 or name == "descriptions"  # which only models write
     assert again.texts == layer.texts
     assert np.array_equal(again.vectors, layer.vectors)
     assert pack(again) == pack(layer)
@@ -160,7 +161,8 @@ def cliques(*sizes: int) -> Graph:
 
 def test_cliques_are_the_communities_of_a_chain_of_cliques() -> None:
     graph = cliques(4, 5, 6)
-    layer = Communities.build(graph, tiny_texts(graph, ["Name0 met Name1. Rain."]), TinyEmbedder())
+    layer = Communities.build(graph, tiny_texts(graph, ["Name0 met Name1. Rain."]), TinyEmbedder(),
+                              Extracts())
     found = {frozenset(layer.members[layer.members[:, 0] == c, 1].tolist())
              for c in range(len(layer))}
     assert found == {frozenset(range(4)), frozenset(range(4, 9)), frozenset(range(9, 15))}

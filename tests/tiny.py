@@ -114,7 +114,7 @@ def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
             if "relation" in kind_names(bits) and ends[0] < ends[1]:
                 edges.append(Edge(*ends, "relation", 1.0))
     dimension = 8 if graph.vectors is None else graph.vectors.shape[1]
-    return gather(graph, ids, sentences,
+    return gather(graph, ids, passages, sentences,
                   TinyEmbedder(dimension=dimension).embed([s for some in sentences for s in some]),
                   edges, {i: i for i in ids})
 

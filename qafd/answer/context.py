@@ -1,5 +1,6 @@
 """The text that a model reads of a retrieval: passages by rank, numbered, within a budget of tokens."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,22 +11,24 @@ from qafd.reading.text import count_tokens
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED
 from qafd.reading.text.plaintext import one_line
-from qafd.records import WEIGHT, Node
+from qafd.records import WEIGHT, Edge
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import (
+    SATURATED,
     Method,
     Retrieval,
-    RetrievedNode,
     RetrievedPassage,
     Structure,
     StructureKind,
 )
+from qafd.retrieve.layers import merged_descriptions
 from qafd.storage import Workspace
 from qafd.wording.explanations import say_chain, say_path
 
 BUDGET = 1500  # tokens
 ROWS, STRUCTURE = 0.15, 0.3  # of it: entities, relations; a structure; passages have the rest
 WAYS = 8  # reasoning paths that are shown
+RELATIONS = 40  # whose descriptions are looked up
 PASSAGE = 8000  # characters of a passage at most
 TABLE = 0.6  # of the budget, for the conditions of candidates
 SAID = 400  # characters of a relation's description
@@ -76,14 +79,12 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
     budget : int
         Tokens of all of it, as `count_tokens` counts.
     """
-    named = {n.id: n for n in retrieval.retrieved if n.kind != "passage"}
-    nodes = store.graph.nodes(named)
-    described = _read_descriptions(store, nodes)
+    x = {n.id: n.importance for n in retrieval.nodes if n.state == SATURATED}
+    described = merged_descriptions(store)
     blocks: dict[str, tuple[Iterator[str], float]] = {}
     if described:
-        rows = (f"{_quote(named[id].name)}: {_quote(node.text)}" for id, node in nodes.items())
-        blocks["Entities"] = rows, ROWS
-        blocks["Relations"] = _relations(named, store, described), ROWS
+        blocks["Entities"] = _entities(retrieval, store, described), ROWS
+        blocks["Relations"] = _relations(retrieval, store, x), ROWS
     if described or retrieval.method != "qafd":
         blocks["Reasoning paths"] = _paths(retrieval.method, ways), STRUCTURE
     for kind, title in TITLES.items():
@@ -185,29 +186,46 @@ def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
     return [passage for passage in retrieval.passages if least <= 0 or passage.score >= least]
 
 
-def _read_descriptions(store: Workspace, nodes: Mapping[str, Node]) -> dict[frozenset[str], str]:
-    """Return the strongest description that models wrote of some nodes and of their relations, by ids."""
-    ids, merged = {node.key: id for id, node in nodes.items()}, store.edits.map_merged()
-    strongest: dict[frozenset[str], tuple[float, str]] = {}
+def _entities(retrieval: Retrieval, store: Workspace, merged: Mapping[str, str]) -> Iterator[str]:
+    named = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
+    described = store.graph.nodes(named)
+    for key, name in named.items():
+        if key in described:
+            yield f"{_quote(name)}: {_quote(merged.get(key, described[key].text))}"
+
+
+def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:
+    """Yield labeled relations between entities that are retrieved, those of the most important first."""
+    names = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
+    labeled = []
+    for edge in store.graph.edges(names, "relation"):
+        if edge.label and {edge.source, edge.target} <= names.keys():
+            labeled.append(edge)
+    labeled.sort(key=lambda e: -min(x[e.source], x[e.target]))
+    said = _said_of_relations(store, labeled[:RELATIONS])
+    for edge in labeled:
+        row = f"{_quote(names[edge.source])} - {_quote(edge.label)} - {_quote(names[edge.target])}"
+        told = said.get(frozenset((edge.source, edge.target)))
+        yield f"{row}: {told}" if told else row
+
+
+def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozenset[str], str]:
+    """Return the strongest description that models wrote of some relations, by their two ends."""
+    nodes = store.graph.nodes({end for edge in edges for end in (edge.source, edge.target)})
+    ids = {node.key: id for id, node in nodes.items()}
+    merged = store.edits.map_merged()
+    strongest: dict[frozenset[str], float] = defaultdict(float)
+    said: dict[frozenset[str], str] = {}
     for one in store.passages.said_of(*ids, *(key for key, own in merged.items() if own in ids)):
         about = one.description
-        ends = frozenset(ids.get(merged.get(key, key), "") for key in (about.source, about.target) if key)
+        ends = [ids.get(merged.get(key, key), "") for key in (about.source, about.target) if key]
+        pair = frozenset(ends)
         strength = 0.0 if about.kind == WEIGHT else about.strength
-        if about.text and "" not in ends and strength > strongest.get(ends, (-1.0, ""))[0]:
-            strongest[ends] = strength, _quote(about.text, SAID)
-    return {ends: text for ends, (_, text) in strongest.items()}
-
-
-def _relations(named: Mapping[str, RetrievedNode], store: Workspace,
-               described: Mapping[frozenset[str], str]) -> Iterator[str]:
-    """Yield labeled relations between entities that are retrieved, those of the most important first."""
-    labeled = [edge for edge in store.graph.edges(named, "relation")
-               if edge.label and {edge.source, edge.target} <= named.keys()]
-    labeled.sort(key=lambda e: -min(named[e.source].importance, named[e.target].importance))
-    for edge in labeled:
-        row = f"{_quote(named[edge.source].name)} - {_quote(edge.label)} - {_quote(named[edge.target].name)}"
-        told = described.get(frozenset((edge.source, edge.target)))
-        yield f"{row}: {told}" if told else row
+        known = len(pair) == 2 and "" not in pair and bool(about.text)
+        if known and (pair not in said or strength > strongest[pair]):
+            strongest[pair] = strength
+            said[pair] = _quote(about.text, SAID)
+    return said
 
 
 def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:

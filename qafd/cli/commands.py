@@ -152,7 +152,11 @@ def backup() -> None:
 @with_workspace
 @click.option("--build", "names", metavar="NAME", multiple=True,
               help="Build this layer if it is missing or stale; 'all' builds all.")
-@work("indexing.list_layers")
+@click.option("--write", is_flag=True, help="Let --model write the reports, summaries and "
+                                            "descriptions of the layers that --build names.")
+@click.option("--dry-run", is_flag=True, help="Print the estimated cost of --write and stop.")
+@may_call_model
+@work("layers.list_layers")
 def list_layers() -> None:
     """List the derived layers that methods need, and build them."""
 

@@ -27,10 +27,9 @@ from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed, needs_worker, work
 from qafd.ingest.reader import Keys, ModelChoice, choose, needs_languages, read_choice
-from qafd.knowledge import KnowledgeGraph, read_layer_states
+from qafd.knowledge import KnowledgeGraph
 from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
-from qafd.retrieve.layers import LAYERS
 from qafd.storage import Location, Workspace, beside, names_beside, open_workspace, size_of
 from qafd.storage.rows import clean_name, now
 from qafd.wording import count
@@ -244,12 +243,3 @@ def _work_on(url: str, engine: int | str, keys: Keys) -> bool:
         note(str(error))
         return False
     return waiting
-
-
-def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...]) -> Outcome:
-    if names:
-        with ProgressLine() as meter:
-            knowledge.build_layers(LAYERS if "all" in names else names, meter)
-    states = read_layer_states(knowledge)
-    return Outcome(states, (f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  "
-                            f"{layer.built_at}".rstrip() for layer in states))

@@ -90,6 +90,14 @@ def say_reading_plan(plan: "RunPlan") -> str:
             f"{_say_time(plan.seconds)}.")
 
 
+def say_writing_plan(plan: "RunPlan") -> str:
+    """Word the cost of writing the texts of layers."""
+    return (f"{count(plan.passages, 'text')}, {plan.cached:,} of them written before; "
+            f"{_count_range(plan.calls, 'call')}, ~{_say_range(plan.tokens_in)} tokens in, "
+            f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
+            f"{_say_time(plan.seconds)}.")
+
+
 def say_embedding_plan(plan: "EmbeddingPlan") -> str:
     """Word the cost of vectors from an endpoint."""
     cost = None if plan.cost is None else (0.0, plan.cost)
@@ -98,6 +106,14 @@ def say_embedding_plan(plan: "EmbeddingPlan") -> str:
 
 def _say_range(ends: tuple[int, int]) -> str:
     return f"{ends[0]:,} to {ends[1]:,}"
+
+
+def _count_range(ends: tuple[int, int], noun: str) -> str:
+    """Word a range of counts, "2 to 5 calls"; equal ends are one number, "1 call"."""
+    low, high = ends
+    if low == high:
+        return count(low, noun)
+    return f"{low:,} to {count(high, noun)}"
 
 
 def _say_money(cost: tuple[float, float] | None) -> str:
@@ -120,6 +136,11 @@ def _say_duration(seconds: float) -> str:
     if seconds < 1.5 * HOUR:
         return f"{seconds / MINUTE:.0f} min"
     return f"{seconds / HOUR:.1f} h"
+
+
+def say_origin(model: str, written: int, texts: int) -> str:
+    """Word the origin of a layer; "" if it is computed here."""
+    return f"{written:,} of {count(texts, 'text')} written by {model}" if written else ""
 
 
 _LIKENESSES = {

@@ -12,6 +12,7 @@ from qafd.app.explore.answer import quote_html
 from qafd.app.markup import embolden, in_document, paragraph, small
 from qafd.app.tables import table
 from qafd.export.comparison import rows
+from qafd.knowledge import read_layer_states
 from qafd.retrieve.base import SATURATED, Retrieval, StructureKind
 from qafd.retrieve.compare import ComparedMethod
 from qafd.retrieve.methods import is_method
@@ -20,6 +21,7 @@ from qafd.view.panel import clean, shown_name
 from qafd.wording import count
 from qafd.wording.answers import say_heading, say_status
 from qafd.wording.comparison import say_compared, word_missed
+from qafd.wording.documents import say_origin
 from qafd.wording.panels import say_state
 from qafd.wording.reasons import word_reason
 
@@ -119,6 +121,10 @@ def column_passages_tab(sides: Sides) -> None:
     The reports and summaries of a method precede them.
     """
     only = sides.comparison.only("passages")
+    origin = ""
+    for layer in read_layer_states(sides.knowledge):
+        if layer.name == "communities":
+            origin = say_origin(layer.model, layer.written, layer.texts)
     cells = []
     for name, column in sides.pairs:
         tokens = f"{column.tokens:,} of {sides.comparison.budget:,} tokens"
@@ -126,7 +132,7 @@ def column_passages_tab(sides: Sides) -> None:
         if column.retrieval is None:
             cells.append(html + paragraph(safe(_failure(column))))
             continue
-        html += _reports(column.retrieval)
+        html += _reports(column.retrieval, origin)
         for rank, passage in enumerate(column.retrieval.passages, 1):
             title = safe(f"{rank}. {passage.name}")
             if passage.id in only[column.name]:
@@ -137,13 +143,18 @@ def column_passages_tab(sides: Sides) -> None:
     _draw_cells(cells)
 
 
-def _reports(retrieval: Retrieval) -> str:
-    """Return the reports and summaries of a method, folded, as HTML."""
+def _reports(retrieval: Retrieval, origin: str) -> str:
+    """Return the reports and summaries of a method, folded, with their origin, as HTML."""
     html = ""
     for one in retrieval.structures:
-        if one.kind in (StructureKind.REPORT, StructureKind.SUMMARY):
-            title = f"{one.kind.capitalize()}: {one.title}"
-            html += markup.fold(safe(title), paragraph(safe(one.text, 4000)))
+        if one.kind == StructureKind.REPORT:
+            title = f"Report: {one.title}"
+            from_where = small(safe(capitalize(origin)))
+        elif one.kind == StructureKind.SUMMARY:
+            title, from_where = f"Summary: {one.title}", ""
+        else:
+            continue
+        html += markup.fold(safe(title), paragraph(safe(one.text, 4000)) + from_where)
     return html
 
 

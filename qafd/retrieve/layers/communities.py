@@ -12,11 +12,13 @@ from scipy.sparse import csr_matrix
 from qafd.graph import Graph
 from qafd.records import Nodes, Vectors
 from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 LARGEST = 10  # entities; a larger community is split on the next level, GraphRAG's default
 SEED = 0xDEADBEEF  # GraphRAG's default
 REPORT_TOKENS = 150
 NAMES, RELATIONS, SENTENCES = 8, 5, 3  # of a report, at most
+SHOWN, SHOWN_TOKENS = 30, 1200  # names, relations and sentences each, and tokens, that a model is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +26,11 @@ class Communities:
     """Hierarchical Leiden communities (Edge et al.) with a report on each.
 
     Relations weigh the number of sentences that assert them; entities without a relation are in
-    no community. A report lists the key entities (by number of neighbors) with a model's description
-    where there is one, the strongest relations, and the sentences about members that are nearest to the
-    mean of all of them. Departs from the paper: components are not reduced to the largest, and no model
-    writes the reports or rates a community.
+    no community. A report that no language model has written lists the key entities (by number of
+    neighbors) with a model's description where there is one, the strongest relations, and the sentences
+    about members that are nearest to the mean of all of them; a model is shown more of the same. Departs
+    from the paper: components are not reduced to
+    the largest, and no model rates a community.
 
     Parameters
     ----------
@@ -51,10 +54,11 @@ class Communities:
     vectors: Vectors = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """Return the communities of the entity graph."""
         level, parent, members = partition(graph, texts.relations)
-        titles, reports = _reports(graph, texts, len(level), members)
+        titles, drafts = _reports(graph, texts, len(level), members)
+        reports = writer.write(drafts)
         return cls(level, parent, members, titles, reports,
                    embedder.embed(reports) if reports else texts.vectors[:0])
 
@@ -99,7 +103,7 @@ def partition(graph: Graph, relations: Nodes) -> tuple[Nodes, Nodes, Nodes]:
 
 
 def _reports(graph: Graph, texts: Texts, k: int,
-             members: Nodes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+             members: Nodes) -> tuple[tuple[str, ...], tuple[LayerText, ...]]:
     """Return title and report of each of k communities."""
     n = len(graph)
     pairs = np.unique(np.sort(texts.relations[:, :2], axis=1), axis=0)
@@ -109,28 +113,36 @@ def _reports(graph: Graph, texts: Texts, k: int,
     centers = about @ texts.vectors
     inside = _relations_inside(texts.relations, belongs)
     starts = np.searchsorted(members[:, 0], np.arange(k + 1))
-    titles, reports = [], []
+    titles, drafts = [], []
     for community in range(k):
         rows = members[starts[community]:starts[community + 1], 1].tolist()
         rows.sort(key=lambda row: (-neighbors[row], graph.ids[row]))
         names = [graph.names[row] for row in rows]
         said = about.indices[about.indptr[community]:about.indptr[community + 1]]
         nearness = texts.vectors[said] @ centers[community]
-        best = said[np.lexsort((said, -nearness))][:SENTENCES]
+        best = said[np.lexsort((said, -nearness))]
         relations = sorted(inside.get(community, []), key=lambda at: (-texts.relations[at, 2], at))
+        stated = [_write_relation(graph, texts, at) for at in relations[:SHOWN]]
+
+        def pick(most: int, chosen: Nodes = best) -> list[str]:
+            return [texts.sentences[at] for at in sorted(chosen[:most].tolist())]
+
         titles.append(", ".join(names[:3]))
-        report = [f"{', '.join(names[:NAMES])}.",
-                  *islice(_describe(graph, texts, rows), RELATIONS),
-                  *(_write_relation(graph, texts, at) for at in relations[:RELATIONS]),
-                  *(texts.sentences[at] for at in sorted(best.tolist()))]
-        reports.append(" ".join(fit_texts(report, REPORT_TOKENS)))
-    return tuple(titles), tuple(reports)
+        described = list(_describe(graph, texts, rows[:SHOWN]))
+        report = [f"{', '.join(names[:NAMES])}.", *described[:RELATIONS], *stated[:RELATIONS],
+                  *pick(SENTENCES)]
+        shown = [f"{', '.join(names[:SHOWN])}.", *described, *stated, *pick(SHOWN)]
+        passages = np.unique(texts.owner[said])
+        drafts.append(LayerText(
+            "report", " ".join(fit_texts(report, REPORT_TOKENS)), "\n".join(fit_texts(shown, SHOWN_TOKENS)),
+            tuple(texts.chunks[at] for at in passages.tolist())))
+    return tuple(titles), tuple(drafts)
 
 
 def _describe(graph: Graph, texts: Texts, rows: Sequence[int]) -> Iterator[str]:
     """Yield the first description that a model wrote of each entity, after its name."""
     for row in rows:
-        if text := texts.described.get(graph.ids[row]):
+        for text in islice(texts.described.get(graph.ids[row], ()), 1):
             yield f"{graph.names[row]}: {text}"
 
 

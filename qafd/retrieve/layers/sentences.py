@@ -10,6 +10,7 @@ from qafd.arrays import expand_slices
 from qafd.graph import Graph
 from qafd.records import Floats, Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.writing import Writer
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class Sentences:
     contains: Nodes = field(repr=False)
 
     @classmethod
-    def build(cls, _graph: Graph, texts: Texts, _embedder: Embeds, /) -> Self:
+    def build(cls, _graph: Graph, texts: Texts, _embedder: Embeds, _writer: Writer, /) -> Self:
         """Return the sentences of the texts; their vectors were computed when they were indexed."""
         contains = texts.contains.copy()
         contains[:, 0] = texts.rows[contains[:, 0]]

@@ -9,6 +9,7 @@ from qafd.graph import Graph
 from qafd.reading.text import canonical
 from qafd.records import Nodes, Vectors, node_id
 from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 SENTENCES = 2
 
@@ -17,8 +18,8 @@ SENTENCES = 2
 class Summaries:
     """Summary nodes V_Sum and the abstraction matrix A, FlowRAG section 3.2.
 
-    A summary is the passage's title and its two sentences nearest to the passage in meaning, in their
-    order. In the paper a language model writes it.
+    A summary is the passage's title and a language model's text about it, as in the paper, or else its two
+    sentences nearest to the passage in meaning, in their order.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Summaries:
     mentions: Nodes = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """Return the summaries of all passages."""
         if graph.vectors is None or not len(texts.rows):
             nothing = np.zeros((0, texts.vectors.shape[1]), np.float32)
@@ -48,11 +49,14 @@ class Summaries:
         order = np.lexsort((texts.position, -nearness, texts.owner))
         rank = np.arange(len(order)) - np.searchsorted(texts.owner, texts.owner)
         chosen = np.sort(order[rank < SENTENCES])
-        taken: list[list[str]] = [[] for _ in texts.rows]
+        taken: list[list[str]] = [[] for _ in texts.passages]
         for sentence in chosen.tolist():
             taken[texts.owner[sentence]].append(texts.sentences[sentence])
         names = [graph.names[row] for row in texts.rows.tolist()]
-        summaries = tuple(f"{name}\n{' '.join(some)}" for name, some in zip(names, taken, strict=True))
+        drafts = [LayerText("summary", " ".join(taken[at]), f"{names[at]}\n{text}", (texts.chunks[at],))
+                  for at, text in enumerate(texts.passages)]
+        written = writer.write(drafts)
+        summaries = tuple(f"{name}\n{text}" for name, text in zip(names, written, strict=True))
         inside = np.isin(texts.mentions[:, 0], chosen)
         said = np.column_stack([texts.owner[texts.mentions[inside, 0]],
                                 texts.mentions[inside, 1]])

@@ -32,6 +32,8 @@ class Texts:
     ----------
     rows : ndarray of int, shape (c,)
         Graph row of each passage.
+    passages, chunks : tuple of str, length c
+        Text and id of each.
     owner, position : ndarray of int, shape (s,)
         The passage of each sentence, as an index into `rows`, and its number there.
     sentences : tuple of str, length s
@@ -45,11 +47,13 @@ class Texts:
         (graph row, graph row, number of sentences that assert it).
     labels : tuple of str, length r
         The word between the two, or "".
-    described : mapping of str to str
-        A description that models wrote of each entity, by node id: the first of theirs in order.
+    described : mapping of str to mapping of str to tuple of str
+        The descriptions that models wrote of entities, by node id, with the ids of their passages.
     """
 
     rows: Nodes
+    passages: tuple[str, ...] = field(repr=False)
+    chunks: tuple[str, ...] = field(repr=False)
     owner: Nodes = field(repr=False)
     position: Nodes = field(repr=False)
     sentences: tuple[str, ...] = field(repr=False)
@@ -58,7 +62,7 @@ class Texts:
     contains: Nodes = field(repr=False)
     relations: Nodes = field(repr=False)
     labels: tuple[str, ...] = field(repr=False)
-    described: Mapping[str, str] = field(repr=False, default_factory=dict)
+    described: Mapping[str, Mapping[str, tuple[str, ...]]] = field(repr=False, default_factory=dict)
 
 
 def texts_of(graph: Graph, store: Workspace) -> Texts:
@@ -80,8 +84,8 @@ def texts_of(graph: Graph, store: Workspace) -> Texts:
     for chunk, some in zip(chunks, spans, strict=True):
         sentences.append([chunk.text[start:end] for start, end in some])
     vectors = _vectors_of_sentences(store, chunks, spans, len(ids))
-    made = gather(graph, ids, sentences, vectors, store.graph.edges(graph.ids),
-                  {nodes[i].key: i for i in ids})
+    made = gather(graph, ids, [chunk.text for chunk in chunks], sentences, vectors,
+                  store.graph.edges(graph.ids), {nodes[i].key: i for i in ids})
     return replace(made, described=_collect_descriptions(graph, log, store.edits.map_merged()))
 
 
@@ -100,19 +104,24 @@ def _vectors_of_sentences(store: Workspace, chunks: Sequence[Chunk],
     return np.concatenate([np.zeros((0, dimension), np.float32), *(kept[key][1:] for key in keys)])
 
 
-def _collect_descriptions(graph: Graph, log: Log, merged: Mapping[str, str]) -> dict[str, str]:
-    """Return the first description, in the order of the texts, of each entity of a graph."""
-    found: dict[str, str] = {}
-    for extraction in log.extractions:
+def _collect_descriptions(graph: Graph, log: Log, merged: Mapping[str, str]
+                          ) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the descriptions of the entities of a graph, in the order of the texts."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for chunk, extraction in zip(log.chunks, log.extractions, strict=True):
         for one in extraction.descriptions:
             node = node_id("entity", merged.get(one.source, one.source))
             if one.text and not one.target and node in graph.row:
-                found[node] = min(one.text, found.get(node, one.text))
-    return found
+                found.setdefault(node, {}).setdefault(one.text, set()).add(chunk.id)
+    described = {}
+    for node, said in sorted(found.items()):
+        described[node] = {text: tuple(sorted(said[text])) for text in sorted(said)}
+    return described
 
 
-def gather(graph: Graph, ids: Sequence[str], sentences: Sequence[Sequence[str]], vectors: Vectors,
-           edges: Sequence[Edge], chunks: Mapping[str, str]) -> Texts:
+def gather(graph: Graph, ids: Sequence[str], passages: Sequence[str],
+           sentences: Sequence[Sequence[str]], vectors: Vectors, edges: Sequence[Edge],
+           chunks: Mapping[str, str]) -> Texts:
     """Return the record of passages with their sentences and of the edges between their names.
 
     Parameters
@@ -126,14 +135,16 @@ def gather(graph: Graph, ids: Sequence[str], sentences: Sequence[Sequence[str]],
     chunks : mapping of str to str
         Chunk ids, which evidence names, to node ids.
     """
+    row, own = graph.row, {node: chunk for chunk, node in chunks.items()}
     counts = list(map(len, sentences))
     position = [np.arange(count) for count in counts]
     place = {node: index for index, node in enumerate(ids)}
     starts = [0, *accumulate(counts)]
     first = {chunk: starts[place[node]] for chunk, node in chunks.items()}
-    mentions, contains, relations, labels = _tables_of_edges(edges, graph.row, place, first)
+    mentions, contains, relations, labels = _tables_of_edges(edges, row, place, first)
     return Texts(
-        rows=np.array([graph.row[i] for i in ids], np.int64), owner=np.repeat(np.arange(len(ids)), counts),
+        rows=np.array([row[i] for i in ids], np.int64), passages=tuple(passages),
+        chunks=tuple(own[i] for i in ids), owner=np.repeat(np.arange(len(ids)), counts),
         position=np.concatenate([*position, np.zeros(0, np.int64)]),
         sentences=tuple(chain.from_iterable(sentences)), vectors=vectors, mentions=mentions,
         contains=contains, relations=relations, labels=labels)

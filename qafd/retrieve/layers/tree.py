@@ -9,13 +9,15 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.records import Floats, Nodes, Vectors, node_id
-from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
+from qafd.retrieve.layers.writing import LayerText, Writer
 
 CHILDREN = 7  # of a summary, about as many as in RAPTOR's trees
 ENOUGH = 11  # nodes or fewer are not clustered again, RAPTOR's rule
 LEVELS = 5
 MEMBERSHIP = 0.1  # probability from which a node belongs to a cluster, RAPTOR's threshold
 SUMMARY_TOKENS = 100
+SHOWN_TOKENS = 2000  # that a model is shown for a summary
 ROUNDS = 25
 SEED = 224  # of the first centers
 
@@ -28,9 +30,10 @@ class Tree:
     belongs to every cluster it has a probability of at least 0.1 for, and levels follow until
     eleven nodes are left. Departs from it: clusters are von Mises-Fisher mixtures with one
     concentration, fitted by spherical k-means to the vectors themselves, in the place of Gaussian
-    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC;
-    clusters are not clustered again where they are long; a summary is not written by a language model
-    but made of the sentences below it that are nearest to the cluster's center.
+    mixtures after UMAP; their number is that of the nodes over seven, not the best by BIC. A
+    cluster that is too long for a model is cut, not clustered again as in RAPTOR. A summary
+    that no language model has written is made of the sentences below it that are nearest to the
+    cluster's center.
 
     Parameters
     ----------
@@ -57,13 +60,13 @@ class Tree:
     vectors: Vectors = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, /) -> Self:
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
         """Return the tree over all passages; without a summary when there are eleven or fewer."""
         grown = _Growth(graph, texts)
         if graph.vectors is not None:
             current = graph.vectors[texts.rows]
             while len(current) > ENOUGH and (not grown.levels or grown.levels[-1] < LEVELS):
-                current = grown.add_level(current, embedder)
+                current = grown.add_level(current, embedder, writer)
         below = [(at, int(texts.rows[place])) for at, some in enumerate(grown.below) for place in some]
         return cls(
             np.array(grown.levels, np.int64), np.array(below, np.int64).reshape(-1, 2),
@@ -100,25 +103,29 @@ class _Growth:
         self.summaries: list[str] = []
         self.vectors = texts.vectors[:0]
         self._graph, self._texts = graph, texts
+        self._shown: Sequence[str] = texts.passages  # what the next level sums up
         self._leaves = [np.array([place]) for place in range(len(texts.rows))]
 
-    def add_level(self, current: Vectors, embedder: Embeds) -> Vectors:
+    def add_level(self, current: Vectors, embedder: Embeds, writer: Writer) -> Vectors:
         """Sum up the nodes of the highest level, whose vectors are given; those of the new one."""
         found = clusters(current)
         first, upper = len(self.levels) - len(current), len(self.levels)
-        written, under = [], []
+        drafts, under = [], []
         for at, some in enumerate(found):
             own = np.unique(np.concatenate([self._leaves[place] for place in some]))
             center = _unit(current[some].sum(axis=0))
-            written.append(_summary(self._texts, own, center))
+            material = fit_texts([self._shown[place] for place in some], SHOWN_TOKENS)
+            drafts.append(LayerText("summary", _summary(self._texts, own, center), "\n\n".join(material),
+                                    tuple(self._texts.chunks[place] for place in own.tolist())))
             self.titles.append(_title(self._graph, self._texts, own, center))
             under.append(own)
             if upper:
                 self.children += [(upper + at, first + int(child)) for child in some]
+        written = writer.write(drafts)
         self.levels += [self.levels[-1] + 1 if upper else 1] * len(found)
         self.below += under
         self.summaries += written
-        self._leaves = under
+        self._shown, self._leaves = written, under
         vectors = embedder.embed(written)
         self.vectors = np.concatenate([self.vectors, vectors])
         return vectors

@@ -326,6 +326,9 @@ class SqlEdits(Part):
 
 ABOUT = """json_each('["' || replace(chunk, ' ', '","') || '"]')"""
 """The passages of a call, a row for each id, in its column value."""
+WRITTEN = (f"(purpose = 'write' AND EXISTS (SELECT 1 FROM {ABOUT} JOIN chunks ON chunks.id = value "
+           "WHERE chunks.document IN (SELECT value FROM json_each(?))))")
+"""Test if a call wrote a text of a layer from passages of some documents."""
 
 
 class SqlLedger(Part):
@@ -371,7 +374,7 @@ class SqlLedger(Part):
         return int(self._row(
             "SELECT count(*) FROM llm_calls WHERE reply != '' AND (document IN "
             "  (SELECT value FROM json_each(?)) OR question != '' AND purpose != 'plan' "
-            "OR purpose = 'write')", names)[0])
+            f"OR {WRITTEN})", names, names)[0])
 
     def forget_replies(self, documents: Iterable[str]) -> None:
         """Drop what models write of these documents; what it cost stays in the ledger."""
@@ -379,4 +382,4 @@ class SqlLedger(Part):
         self._write(
             "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "
             "status = 'rejected' WHERE document IN (SELECT value FROM json_each(?)) "
-            "OR purpose = 'write'", names)
+            f"OR {WRITTEN}", names, names)
