@@ -27,7 +27,6 @@ from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed, needs_worker, work
 from qafd.ingest.reader import Keys, ModelChoice, choose, needs_languages, read_choice
-from qafd.knowledge import KnowledgeGraph
 from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Location, Workspace, beside, names_beside, open_workspace, size_of
