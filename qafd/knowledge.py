@@ -32,9 +32,8 @@ from qafd.graph import Graph
 from qafd.graph_cache import GraphCache, add_texts, corpus_of, read_passages, sentences_of
 from qafd.ingest.embedding import MeteredEmbedder
 from qafd.models import LLM, CallSettings, Reply
-from qafd.models.cost import Meter, Metered
+from qafd.models.cost import Meter, Metered, RunPlan
 from qafd.models.embedder import Embedder, local_embedder
-from qafd.models.estimate import RunPlan
 from qafd.plan import Planner, ask_further, plan_by
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text.plaintext import storable

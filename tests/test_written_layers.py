@@ -11,8 +11,7 @@ from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
 from qafd.errors import ReplyLimitError, SpendingCapError
-from qafd.ingest import index
-from qafd.ingest.erase import erase
+from qafd.ingest import erase, index
 from qafd.knowledge import (
     KnowledgeGraph,
     draft_answer,
@@ -20,7 +19,7 @@ from qafd.knowledge import (
     read_layer_states,
     write_layers,
 )
-from qafd.models.calls import CallSettings
+from qafd.models import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.records import Chunk, Description, Extraction

@@ -17,9 +17,8 @@ import numpy as np
 from qafd.arrays import ByteRows, to_bytes
 from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
-from qafd.models.calls import calls_of
-from qafd.models.cost import Metered
-from qafd.models.estimate import RunPlan, plan_run
+from qafd.models import calls_of
+from qafd.models.cost import Metered, RunPlan, plan_run
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.layers.descriptions import Descriptions

@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 from qafd.errors import MalformedReplyError, ReplyLimitError
-from qafd.models import Message, Reply
-from qafd.models.calls import name_limit
+from qafd.models import Message, Reply, name_limit
 from qafd.models.cost import Metered, request_key, useful
 from qafd.models.prompts_write import PROMPTS, write_messages
 from qafd.reading.text.plaintext import one_line
