@@ -69,7 +69,6 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
     (["query", "x", "--db", "SAMPLE", "--method", "ego(mass=3)"], 2, "no parameter 'mass'; choose mode, "),
     (["query", "x", "--db", "SAMPLE", "--method", "ego,qafd"], 2, "names 2 methods"),
     (["export", "x", "--db", "SAMPLE", "--format", "csv"], 2, "csv is no format for a question"),
-    (["prompts", "x", "--db", "SAMPLE"], 2, "there is no prompt 'x'"),
     (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
     (["query", "\N{PARROT}", "--db", "SAMPLE"], 2, "no letter or digit"),
     (["whatif", "Who founded Apple?", "--db", "SAMPLE"], 2, "nothing changes"),
