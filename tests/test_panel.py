@@ -142,6 +142,12 @@ def test_impossible_drawings_are_refused(wrong: dict[str, object], message: str)
         Drawing(**wrong)
 
 
+def test_without_a_scale_colors_are_square_roots_of_shares() -> None:
+    one = retrieval([node("a", 4.0), node("b", 1.0)], [])
+    panel = panel_data([one], positions=spread(one))["panels"][0]
+    assert [n["t"] for n in panel["nodes"]] == [1.0, 0.5]
+
+
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
 def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own: float,
                                                                        other: float) -> None:

@@ -53,9 +53,9 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
 
     Each panel shows seeds and the selected node, then saturated nodes by importance, wet ones by
     mass, dry ones, up to the limit. A node of another panel or of `others` alone is drawn as a
-    ghost, half as many as the limit at most. Color is the logarithm of importance over the largest
-    of the panel; thickness is the square root of flow (or weight) over the largest of the panel. With
-    a `scale` both are the same at every mass.
+    ghost, half as many as the limit at most. Color and thickness are square roots: of
+    importance, and of flow (or weight), over the largest of the panel. With a `scale` both are the
+    same at every mass, and color is a logarithm.
 
     Parameters
     ----------
@@ -175,7 +175,8 @@ class _Picture:
     def _nodes(self, shown: Shown, largest: float) -> list[dict[str, Any]]:
         full = [n.importance if n.state == SATURATED else 0.0 for n in shown.nodes]
         scale, signed = self.look.scale, self.look.signed
-        colors = place_on_ramp(np.array(full), scale.importance if scale else largest).tolist()
+        colors = (place_on_ramp(np.array(full), scale.importance) if scale
+                  else np.sqrt(np.clip(np.array(full) / (largest or 1.0), 0, 1))).tolist()
         later = shown.retrieval.later_seeds
         nodes = []
         for node, color in zip(shown.nodes, colors, strict=True):
@@ -260,7 +261,7 @@ def _legend(shown: Sequence[Shown], drawing: Drawing, largest: Sequence[float]) 
     if best > 0:
         # Two panels have each their largest, one of which not all need to show.
         top = 1.0 if len(shown) > 1 else share_of(best, largest[0])
-        low, high, note = "0%", say_percent(top), "logarithmic scale"
+        low, high, note = "0%", say_percent(top), "square-root scale"
     return {
         "color": "importance", "low": low, "high": high, "note": note,
         "thickness": "edge weight" if drawing.thickness == "weight" else "flow",
