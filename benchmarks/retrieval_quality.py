@@ -84,8 +84,7 @@ def _passages_of_entities(problem: Problem, x: Floats) -> tuple[np.ndarray, Floa
 def walk(problem: Problem) -> Floats:
     """Personalized PageRank with damping .95 on the same graph, weights and sources."""
     weight = entry_weights(problem.layer, problem.gates)
-    score, _ = pagerank(problem.layer, weight, problem.seeds.rows, problem.seeds.shares, DAMPING)
-    return score
+    return pagerank(problem.layer, weight, problem.seeds.rows, problem.seeds.shares, DAMPING)
 
 
 def nothing(problem: Problem) -> Floats:

@@ -36,7 +36,7 @@ def stored(graph, seeds, mass, capacity="unit"):
     retrieval = Retrieval(
         "question", "qafd", {"alpha": 4.0}, tuple(f"n{row}" for row in seeds),
         tuple(sorted(nodes, key=lambda n: (-n.importance, n.id))), tuple(edges), (),
-        tuple(passages), result.certificate.to_dict(), Work(len(nodes), len(edges), 2, 0.4), (), 3)
+        tuple(passages), result.certificate.to_dict(), Work(0.4), (), 3)
     return json.loads(retrieval.to_json())
 
 

@@ -134,15 +134,12 @@ class Structure:
 
 @dataclass(frozen=True)
 class Work:
-    """Cost of a retrieval.
+    """Time of a retrieval.
 
     `milliseconds` are those of a diffusion alone, `total_milliseconds` of the whole retrieval once the
     question was read; `KnowledgeGraph.retrieve` takes the time.
     """
 
-    nodes_touched: int = 0
-    edges_touched: int = 0
-    rounds: int = 0
     milliseconds: float = 0.0
     total_milliseconds: float = 0.0
 

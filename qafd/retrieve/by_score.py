@@ -9,7 +9,7 @@ import numpy as np
 from qafd.reading.text.bm25 import content_words
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import Match, match, minmax
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_passages
 
@@ -70,7 +70,6 @@ def retrieve_by_score(method: ScoringMethod, name: str, corpus: Corpus, plan: Qu
                     seeds=set(rows[chosen].tolist())),
         edges=edges(layer, entries_among(layer, picked)),
         ranking=rank_passages(graph, rows[order], scores[order]),
-        work=Work(len(rows) + len(names), len(around.neighbors), 0),
         notices=() if len(chosen) or not len(rows) else (notice(NoticeKind.NO_SHARED_WORD),),
         revision=graph.revision)
 

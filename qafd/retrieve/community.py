@@ -17,7 +17,6 @@ from qafd.retrieve.base import (
     Retrieval,
     Structure,
     StructureKind,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -112,7 +111,7 @@ class CommunityReports(Method):
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, among),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(len(rows), len(among), 1), revision=graph.revision,
+            revision=graph.revision,
             structures=tuple(Structure(StructureKind.REPORT, float(near[at]), (), found.titles[at],
                                        found.texts[at]) for at in chosen.tolist()))
 

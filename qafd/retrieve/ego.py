@@ -10,7 +10,7 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, params_of, passages_ranked
 from qafd.retrieve.seeds import Seeds, keyword_seeds, match
 from qafd.retrieve.subgraph import (
     edges,
@@ -89,7 +89,6 @@ class EgoNet(Method):
             seeds=tuple(node.id for node in kept if node.seed), nodes=kept,
             edges=edges(layer, np.array(list(net.entries.values()), np.int64)),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(len(net.found), net.looked_at, 2),
             notices=() if len(rows) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 
@@ -115,7 +114,6 @@ class _Net:
         self.found: dict[int, tuple[float, Reason]] = {}
         self.entries: dict[tuple[int, int], int] = {}
         self.seeds: set[int] = set()
-        self.looked_at = 0
 
     def add_entities(self, seeds: Seeds, cosines: Floats, most: int) -> None:
         """Add entities, and the ends of up to `most` of their relations.
@@ -127,7 +125,6 @@ class _Net:
             self.seeds.add(row)
             self._keep(row, cosine, why)
         around = entries_around(layer, rows)
-        self.looked_at += len(around)
         u, v = ends(layer, around)
         degree = layer.degree_of(u) + layer.degree_of(v)
         order = sorted(range(len(around)), key=lambda i: (
@@ -152,7 +149,6 @@ class _Net:
             return np.zeros(0, np.int64)
         start = layer.starts
         entries = np.flatnonzero(start < layer.neighbors)
-        self.looked_at += len(entries)
         u, v = start[entries], layer.neighbors[entries]
         cosines = (layer.vectors @ plan.keyword_embeddings.T).astype(np.float64)  # (n, k)
         means = (cosines[u] + cosines[v]) / 2

@@ -42,7 +42,6 @@ class EvidenceIndex:
 
     def __init__(self, graph: Graph, sentences: Sentences, levels: Sequence[str] = LEVELS) -> None:
         self.graph, self.levels = graph, levels
-        self.looked_at = 0
         self._sentences = sentences
         self._relations, self._mentions = graph.layer({"relation"}), graph.layer({"mention"})
         self._near: dict[tuple[int, str], Nodes] = {}
@@ -59,7 +58,6 @@ class EvidenceIndex:
                 related = np.unique(self._mentions.expand(passages).neighbors).astype(np.int64)
             kept = (related != row) & (self.graph.kinds[related] == "entity")
             self._near[row, level] = related[kept]
-            self.looked_at += len(related)
         return self._near[row, level]
 
     def reach(self, count: int) -> Callable[[int], Nodes]:

@@ -17,7 +17,6 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -106,7 +105,6 @@ class ExactMatches(Method):
                         [why for _, why, _ in told.values()], seeds=seeds,
                         states=[state for _, _, state in told.values()]),
             edges=edges(layer, among), ranking=rank_passages(graph, passages, scores),
-            work=Work(len(answers) + len(linked.known), evidence.looked_at, 1),
             notices=(*linked.notices, *_notices(linked, answers)), revision=graph.revision)
 
 

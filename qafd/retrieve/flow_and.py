@@ -16,7 +16,6 @@ from qafd.retrieve.base import (
     Corpus,
     Method,
     Retrieval,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -82,8 +81,6 @@ class AllConditions(Method):
             edges=tuple(edge for edge in net_edges(list_edges(layer, d) for d in held.diffusions)
                         if {edge.source, edge.target} <= shown),
             ranking=rank_passages(graph, ranked[:self.top], scores[:self.top]),
-            work=Work(int((held.share > 0).any(axis=0).sum()), sum(len(d.u) for d in held.diffusions),
-                      sum(d.rounds for d in held.diffusions)),
             notices=linked.notices, revision=graph.revision)
 
 

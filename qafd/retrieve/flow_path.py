@@ -23,7 +23,6 @@ from qafd.retrieve.base import (
     RetrievedNode,
     Structure,
     StructureKind,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -109,7 +108,6 @@ class FlowPaths(Method):
             seeds=tuple(sorted(node.id for node in listed if node.seed)),
             nodes=tuple(sorted(listed, key=lambda n: (-n.importance, n.id))), edges=lines,
             ranking=rank_passages(graph, order, flow.energy[order]),
-            work=Work(len(listed), len(lines), len(flow.hops)),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.PATH, score, graph.ids_of(rows))
                              for score, rows in paths))

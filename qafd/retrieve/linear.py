@@ -16,7 +16,6 @@ from qafd.retrieve.base import (
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -96,13 +95,13 @@ class TriGraph(Method):
         sources = np.flatnonzero(restart)
         layer = graph.layer({"mention"})
         weight = _entry_weights(layer, sentences)
-        score, rounds = pagerank(layer, weight, sources,
-                                 restart[sources] / max(restart.sum(), 1e-300), self.damping)
+        score = pagerank(layer, weight, sources,
+                         restart[sources] / max(restart.sum(), 1e-300), self.damping)
         scores = score[passages.rows]
         order = passages.rows[np.lexsort((-found.dense, -scores))[:self.top]]
         seeds = {row for row, level in spread.level.items() if level == 1}
         seeds |= set() if seeds else set(order[:SHOWN].tolist())
-        rows, reached = foremost_of(graph, score, self.nodes, seeds)
+        rows = foremost_of(graph, score, self.nodes, seeds)
         kept = nodes(layer, plan, rows, score[rows],
                      _reasons(graph, spread, score, rows), seeds=seeds)
         entries = entries_among(layer, rows)
@@ -117,7 +116,6 @@ class TriGraph(Method):
             edges=(*lines, *(e for e in _links(graph, sentences, spread)
                              if e.source in shown and e.target in shown)),
             ranking=rank_passages(graph, order, score[order]),
-            work=Work(reached, layer.edge_count, rounds),
             revision=graph.revision)
 
     def _restart(self, graph: Graph, sentences: Sentences, spread: "Activation",

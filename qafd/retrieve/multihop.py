@@ -10,7 +10,7 @@ from qafd.flow.weights import VARIANTS, Gates, Similarity, Weights, clip
 from qafd.graph import Graph
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, params_of, passages_ranked
 from qafd.retrieve.pagerank import entry_weights, strengths
 from qafd.retrieve.seeds import match, minmax, named_rows, passage_counts
 from qafd.retrieve.subgraph import (
@@ -80,7 +80,7 @@ class MultiHop(Method):
         trace = push_freely(layer, gates, joined, self.alpha * share[joined], sink,
                             Pushing("largest", RELEASED.epsilon, int(self.pushes)))
         score[trace.rows] += self.step * trace.x
-        shown, reached = foremost_of(graph, score, self.nodes, why)
+        shown = foremost_of(graph, score, self.nodes, why)
         place = number_places(graph, shown, score)
         reasons = [why.get(row) or reason(ReasonKind.PUSHED_TO, place=place[row], score=float(score[row]))
                    for row in shown.tolist()]
@@ -91,7 +91,6 @@ class MultiHop(Method):
             nodes=nodes(layer, plan, shown, score[shown], reasons, seeds=why),
             edges=edges(layer, entries_among(layer, shown)),
             ranking=rank_passages(graph, rows[order], score[rows[order]]),
-            work=Work(reached, layer.edge_count, len(trace.node)),
             notices=() if len(sources) or not len(graph) else (notice(NoticeKind.NO_SEED),),
             revision=graph.revision)
 

@@ -10,7 +10,7 @@ from qafd.flow.weights import VARIANTS, Gates, Weights
 from qafd.graph import Graph, sum_at
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
-from qafd.retrieve.base import Corpus, Method, Retrieval, Work, knob, params_of, passages_ranked
+from qafd.retrieve.base import Corpus, Method, Retrieval, knob, params_of, passages_ranked
 from qafd.retrieve.qafd import LAYERS, SHARE
 from qafd.retrieve.rank import Ranking, rank
 from qafd.retrieve.seeds import (
@@ -93,7 +93,7 @@ class PageRank(Method):
         seeds = self._sources(corpus, plan, found)
         weight = entry_weights(layer, Gates(
             Weights.of_variant(self.variant), None if self.variant == "plain" else plan.embedding))
-        score, rounds = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
+        score = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
         if self.ranking == "evidence":
             order = rank(passages, found, score, Ranking.for_certainty(seeds.certainty), self.top)
             ranking = rank_passages(graph, order.rows, order.scores, order.parts)
@@ -102,7 +102,7 @@ class PageRank(Method):
             places = np.lexsort((-found.dense, -scores))[:self.top]
             ranking = rank_passages(graph, passages.rows[places], scores[places])
         shown = dict(zip(seeds.rows.tolist(), seeds.reasons, strict=False))
-        rows, reached = foremost_of(layer, score, self.nodes, shown)
+        rows = foremost_of(layer, score, self.nodes, shown)
         reasons = _reasons(layer, weight, score, rows, shown, seeds, self.damping)
         entries = entries_among(layer, rows)
         return Retrieval(
@@ -112,7 +112,6 @@ class PageRank(Method):
             edges=edges(layer, entries, net_flow(layer, weight, score, entries, self.damping),
                         weight[entries]),
             ranking=ranking,
-            work=Work(reached, layer.edge_count, rounds),
             notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
 
@@ -147,8 +146,8 @@ def entry_weights(graph: Graph, gates: Gates) -> Floats:
 
 
 def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping: float
-             ) -> tuple[Floats, int]:
-    """Return personalized PageRank by power iteration, and the number of rounds.
+             ) -> Floats:
+    """Return personalized PageRank by power iteration.
 
     Parameters
     ----------
@@ -163,7 +162,6 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
     -------
     score : ndarray, shape (n,)
         Sums to 1; an isolated node returns its share to the sources.
-    rounds : int
     """
     n = len(graph)
     total = strengths(graph, weight)
@@ -173,13 +171,13 @@ def pagerank(graph: Graph, weight: Floats, rows: Nodes, shares: Floats, damping:
     restart = np.zeros(n)
     np.add.at(restart, rows, shares)
     alone = total == 0
-    score, change, rounds = restart, np.inf, 0
+    score, change = restart, np.inf
     while change >= TOLERANCE:
         back = 1 - damping + damping * score[alone].sum()
         following = back * restart + damping * (walk @ score)
         change = float(np.abs(following - score).sum())
-        score, rounds = following, rounds + 1
-    return score, rounds
+        score = following
+    return score
 
 
 def strengths(graph: Graph, weight: Floats) -> Floats:

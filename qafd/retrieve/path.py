@@ -20,7 +20,6 @@ from qafd.retrieve.base import (
     Retrieval,
     Structure,
     StructureKind,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -74,7 +73,7 @@ class RelationalPaths(Method):
         graph, layer = corpus.graph, corpus.graph.layer({"relation"})
         seeds, _ = entity_seeds(graph, plan, self.seeds)
         rows = seeds.rows
-        found, looked_at = flow_paths(layer, rows, self.decay, self.threshold)
+        found = flow_paths(layer, rows, self.decay, self.threshold)
         kept = found[:self.paths]
         told = _tell(layer, seeds, kept)
         steps, carried = _find_carried(kept)
@@ -89,7 +88,6 @@ class RelationalPaths(Method):
             edges=edges(layer, np.array([layer.entry(u, v) for u, v in steps], np.int64),
                         np.array(carried)),
             ranking=rank_passages(graph, order, 1 / np.arange(1, len(order) + 1)),
-            work=Work(looked_at, 0, 3),
             notices=() if kept or not len(rows) else (notice(NoticeKind.NO_JOINED_PAIR),),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.PATH, path.reliability,
@@ -133,17 +131,11 @@ def _find_carried(paths: Sequence[FlowPath]) -> tuple[list[tuple[int, int]], lis
 
 
 def flow_paths(layer: Graph, seeds: Nodes, decay: float,
-               threshold: float) -> tuple[list[FlowPath], int]:
+               threshold: float) -> list[FlowPath]:
     """Return every path between two seeds that keeps its resource, most reliable first.
 
     Ties go to the shorter path, then by ids; of a path and its reverse the better is listed, of
     equals the one from the earlier seed.
-
-    Returns
-    -------
-    paths : list of FlowPath
-    looked_at : int
-        Nodes within two steps of a seed.
     """
     n, k = len(layer), len(seeds)
     ones = np.ones(len(layer.neighbors), np.float32)
@@ -170,9 +162,8 @@ def flow_paths(layer: Graph, seeds: Nodes, decay: float,
                 key = min(path.rows, path.rows[::-1])
                 if key not in best or path.reliability > best[key].reliability + 1e-12:
                     best[key] = path
-    paths = sorted(best.values(), key=lambda path: (
+    return sorted(best.values(), key=lambda path: (
         -round(path.reliability, 12), len(path.rows), layer.ids_of(path.rows)))
-    return paths, len(np.unique(np.concatenate([columns, twice.indices]))) if k else 0
 
 
 def _connect(layer: Graph, a: int, b: int, first: Sequence[int], decay: float,

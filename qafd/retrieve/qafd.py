@@ -29,7 +29,6 @@ from qafd.retrieve.base import (
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -301,7 +300,6 @@ class Problem:
             nodes=_nodes(self.layer, diffusion, self.seeds), edges=list_edges(self.layer, diffusion),
             ranking=_foremost(graph, order, self.gone, self.method.top),
             certificate=certificate.to_dict(),
-            work=Work(certificate.touched, certificate.edges, certificate.rounds),
             notices=unseeded + diffusion.notices, revision=graph.revision)
 
 

@@ -86,9 +86,8 @@ def foremost(graph: Graph, rows: Nodes, scores: Floats, count: int) -> Nodes:
     return np.array(best[:count], np.int64)
 
 
-def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) -> tuple[Nodes, int]:
-    """Return the rows with the `count` highest scores above 0 and some others, ascending, and how many of all
-    scores are above 0.
+def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) -> Nodes:
+    """Return the rows with the `count` highest scores above 0 and some others, ascending.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def foremost_of(graph: Graph, score: Floats, count: int, also: Iterable[int]) ->
     """
     reached = np.flatnonzero(score > 0)
     best = reached[foremost(graph, reached, score[reached], count)]
-    return np.union1d(best, np.array(list(also), np.int64)), len(reached)
+    return np.union1d(best, np.array(list(also), np.int64))
 
 
 def number_places(graph: Graph, rows: Nodes, score: Floats) -> dict[int, int]:

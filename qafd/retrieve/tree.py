@@ -19,7 +19,6 @@ from qafd.retrieve.base import (
     RetrievedNode,
     Structure,
     StructureKind,
-    Work,
     knob,
     params_of,
     passages_ranked,
@@ -75,7 +74,7 @@ class CollapsedTree(Method):
             edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
                         if e.source in shown and e.target in shown),
             ranking=rank_passages(graph, rows[order], score[order]),
-            work=Work(len(rows) + len(tree), 0, 1), revision=graph.revision,
+            revision=graph.revision,
             structures=tuple(Structure(StructureKind.SUMMARY, float(near[at]), (), tree.titles[at],
                                        tree.texts[at]) for at in summaries))
 

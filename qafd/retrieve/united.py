@@ -1,7 +1,7 @@
 """The diffusions of several questions or seeds as one retrieval, Eq. (6) and (7)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -14,7 +14,6 @@ from qafd.retrieve.base import (
     Retrieval,
     RetrievedEdge,
     RetrievedNode,
-    Work,
 )
 
 KEPT = 3  # passages of a question that stay before those of its further questions
@@ -34,13 +33,11 @@ def unite(parts: Sequence[Retrieval]) -> Retrieval:
         for node in part.nodes:
             versions.setdefault(node.id, []).append((number, node))
     nodes = sorted(map(_join, versions.values()), key=lambda n: (-n.importance, -n.mass, n.id))
-    works = [astuple(part.work) for part in parts]
     support = sum(node.importance > 0 for node in nodes)
     return replace(
         parts[0], parts=tuple(parts), nodes=tuple(nodes), edges=net_edges(part.edges for part in parts),
         certificate=_certificate([part.certificate or {} for part in parts], support),
         seeds=tuple(dict.fromkeys(chain.from_iterable(part.seeds for part in parts))),
-        work=Work(*map(sum, zip(*works, strict=True))),
         notices=_notices(list(chain.from_iterable(part.notices for part in parts))))
 
 

@@ -189,16 +189,15 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
                                                         for name, worst in checks]))
     if not retrieval.parts and (words := say_margins(measure_margins(retrieval))):
         st.write(plain(" ".join(words)))
-    work = retrieval.work
     st.caption(("Tolerance {tolerance} of each capacity · the solver touched {touched} of "
                 "{nodes} and {read} of {edges} · {rounds} · {time} ms").format(
                    tolerance=f"{certificate['rtol']:g}",
-                   touched=f"{work.nodes_touched:,}",
+                   touched=f"{certificate['touched']:,}",
                    nodes=count(len(graph), "node"),
-                   read=f"{work.edges_touched:,}",
+                   read=f"{certificate['edges']:,}",
                    edges=count(graph.edge_count, "edge"),
-                   rounds=count(work.rounds, "round"),
-                   time=f"{work.milliseconds:.2f}"))
+                   rounds=count(certificate["rounds"], "round"),
+                   time=f"{retrieval.work.milliseconds:.2f}"))
     download("Download this run",
              lambda: json.dumps(seal(retrieval.to_dict()), ensure_ascii=False), "run.json",
              "application/json",
