@@ -1,13 +1,10 @@
-"""The worth of a model's reading: the main sample read by rules, and by rules and a model's records.
+"""The worth of a model's reading: passages read by rules, and by rules and the triples of a real model.
 
-    python benchmarks/model_read.py [--json OUT] [--triples FOLDER]
+    python benchmarks/model_read.py FOLDER [--json OUT]
 
-The records of tests/data/model_read.json are what a strong model may give for each document of the
-sample. Measured are gold passages, over the sample's questions, and the difference of recall@5 to the rules
-with its paired 95 % interval.
-
-With --triples the same of a folder with passages.jsonl, questions.jsonl and llm_triples.jsonl, triples
-that a real model read in the passages: those that have some, and the questions whose passages they are.
+FOLDER has passages.jsonl, questions.jsonl and llm_triples.jsonl. Measured are the passages that have
+triples, over the questions whose gold passages they are. Of each method it prints recall@2 and recall@5, and
+the difference of recall@5 to the rules with its paired 95 % interval.
 """
 
 import argparse
@@ -22,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from qafd.evaluate import SEED, Score, evaluate
-from qafd.evaluate.gold import Question, read_questions
+from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest import index
 from qafd.ingest.llm_extract import ModelExtractor
@@ -33,11 +30,8 @@ from qafd.reading.names import LocalExtractor
 from qafd.records import Chunk, Extraction
 from qafd.retrieve.methods import read_methods
 
-ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "assets" / "samples" / "apple-amazon"
-RECORDS = json.loads((ROOT / "tests" / "data" / "model_read.json").read_text("utf-8"))
 Records = Mapping[str, Sequence[tuple[str, str, str, int]]]
-METHODS = "qafd,pagerank,ego"
+METHODS = "qafd,qafd(layer=entities),qafd:paper,qafd:multihop,pagerank"
 
 
 def records_of(relations: Iterable[tuple[str, str, str, int]]) -> str:
@@ -53,7 +47,7 @@ def records_of(relations: Iterable[tuple[str, str, str, int]]) -> str:
 class Reader:
     """Extracts with the stored records, over the local reading."""
 
-    records: ClassVar[Records] = RECORDS
+    records: ClassVar[Records] = {}
 
     def __init__(self) -> None:
         self._local = LocalExtractor()
@@ -63,7 +57,7 @@ class Reader:
         """One extraction per chunk, in order."""
         chunks = list(chunks)
         for chunk, local in zip(chunks, self._local.extract_all(chunks), strict=True):
-            reply = records_of(self.records[chunk.document.partition("#")[2] or chunk.document])
+            reply = records_of(self.records[chunk.document.partition("#")[2]])
             yield ModelExtractor(_Says(reply)).read(chunk, local).extraction
 
 
@@ -84,13 +78,6 @@ class Collection:
     files: Sequence[tuple[str, bytes]]
     questions: Sequence[Question]
     records: Records
-
-
-def sample() -> Collection:
-    """The main sample."""
-    questions = read_questions(SAMPLE.with_name("apple-amazon.questions.jsonl").read_bytes()).questions
-    files = [(file.name, file.read_bytes()) for file in sorted(SAMPLE.glob("*.md"))]
-    return Collection(files, questions, RECORDS)
 
 
 def triples(folder: Path) -> Collection:
@@ -131,10 +118,10 @@ def compare(own: Score, rules: Score) -> Interval:
 def main() -> None:
     """Print the table, and write it where --json says."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--triples", type=Path, metavar="FOLDER")
     options = parser.parse_args()
-    collection = triples(options.triples) if options.triples else sample()
+    collection = triples(options.folder)
     rows: dict[str, dict[str, dict[str, float]]] = {"rules": {}, "model": {}}
     with TemporaryDirectory() as folder:
         rules = measure(read_by(LocalExtractor, collection, Path(folder, "rules.db")), collection)
@@ -145,7 +132,7 @@ def main() -> None:
             rows[name][score.name] = {
                 "recall@2": score.recall[0], "recall@5": score.recall[1], "less": less.mean, "low": less.low,
                 "high": less.high}
-            print(f"{name:8} {score.name:10}",
+            print(f"{name:8} {score.name:24}",
                   *(f"{key} {value:.3f}" for key, value in rows[name][score.name].items()))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")

@@ -78,3 +78,19 @@ def test_the_site_has_a_film_for_every_setting_and_begins_with_the_cards_own(car
     assert len(toy["films"]) == np.prod([len(choice["options"]) for choice in toy["choices"]])
     begun = toy["films"]["|".join(str(choice["start"]) for choice in toy["choices"])]
     assert [node["X"] for node in begun["nodes"]] == film_card(card, card.start).x.tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75])
+def test_between_walk_and_flow_a_node_keeps_its_capacity_and_what_damping_takes(share):
+    card, settings = at("family", share=share)
+    movie, flow = film_card(card, settings), film_card(card, card.start)
+    weight = np.zeros((6, 6))
+    weight[movie.u, movie.v] = weight[movie.v, movie.u] = movie.weight
+    degree = weight.sum(axis=1)
+    damped = (1 - share) * 2 * 0.15 / 0.85 * degree * movie.x
+    reached = movie.x > 0
+    assert movie.mass == pytest.approx(movie.source - degree * movie.x + weight @ movie.x)
+    assert movie.mass[reached] == pytest.approx((share + damped)[reached], abs=1e-5)
+    assert (movie.mass <= share + damped + 1e-5).all()
+    assert set(np.flatnonzero(flow.x)) < set(np.flatnonzero(reached))
+    assert bool(movie.x[-1]) is (share == 0)

@@ -10,20 +10,22 @@ from qafd.app.component import Staging, movie, movie_data
 from qafd.app.pages import heading, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
+from qafd.lab.family import SHARES
 from qafd.learn.card import Card, Settings, entries, film_card, promise, proof
-from qafd.learn.cards import CARDS, SOUGHT
+from qafd.learn.cards import CARDS, FAMILY, SOUGHT
 from qafd.wording import join_words
 
 CARD = "card"
 BY_KEY = {card.key: card for card in CARDS}
 LABELS = {"mass": "Mass poured, units", "capacity": "What a node can hold",
-          "variant": "Edge weight", "source": "Poured at", "spoil": "Factor on the largest height"}
+          "variant": "Edge weight", "source": "Poured at", "spoil": "Factor on the largest height",
+          "share": "From walk (0) to flow (1)"}
 OPTIONS = {"unit": "1 each", "degree": "number of pipes"}
 
 
 def show() -> None:
     """Draw the card of the address, or the one that the visitor picks."""
-    heading("Learn", "The method in eight cards, each with a graph to play with.")
+    heading("Learn", "The method in nine cards, each with a graph to play with.")
     card = choose_card()
     show_card(card)
     _turn(card)
@@ -139,6 +141,15 @@ def _sifting(card: Card, _: Settings) -> None:
     table(columns_of(("Condition", "Met by", "Suppliers"), rows))
 
 
+def _recall(_: Card, __: Settings) -> None:
+    """List how many of the right passages come first between walk and flow."""
+    head = ("Mass", *(f"t = {share:g}" for share in SHARES))
+    table(columns_of(head, [(f"{mass:g}", *found) for mass, found in FAMILY.items()]),
+          formats=dict.fromkeys(head[1:], "%.2f"))
+    st.caption("Share of the right passages among the first five by importance alone, over 24 questions "
+               "of the sample. Lab's tab *Family* measures it.")
+
+
 NUMBERS: dict[str, Callable[[Card, Settings], None]] = {
     "mass": _filling, "gates": _filling, "certificate": _checks, "guarantee": _promise,
-    "conditions": _sifting}
+    "conditions": _sifting, "family": _recall}

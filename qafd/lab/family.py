@@ -26,7 +26,8 @@ from qafd.evaluate.collection import gold_documents
 from qafd.evaluate.gold import Question
 from qafd.flow.certificate import Certificate, ClaimedSolution, certify
 from qafd.flow.sources import fit
-from qafd.graph import sum_at
+from qafd.flow.weights import Gates
+from qafd.graph import Graph, sum_at
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.records import Floats, Nodes
 from qafd.retrieve.pagerank import entry_weights, strengths
@@ -56,6 +57,13 @@ class FamilyMember:
 
 
 def solve_member(problem: Problem, share: float, restart: float = RESTART) -> FamilyMember:
+    """Solve a member of the family of a question's problem, see `solve_between`."""
+    return solve_between(problem.layer, problem.gates, problem.seeds.rows, problem.mass,
+                         problem.method.capacity, share, restart)
+
+
+def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacity: str, share: float,
+                  restart: float = RESTART) -> FamilyMember:
     """Solve a member exactly: nodes enter the support while they hold more than they may.
 
     x only grows with the support, since the matrix is an M-matrix, so no node ever leaves it.
@@ -65,30 +73,30 @@ def solve_member(problem: Problem, share: float, restart: float = RESTART) -> Fa
     ParameterError
         The share or the restart is out of range, or the layer has more than `LARGEST` nodes.
     """
-    layer, n = problem.layer, len(problem.layer)
+    n = len(layer)
     if not 0 <= share <= 1 or not 0 < restart < 1:
         raise ParameterError(f"share {share} and restart {restart} are no member; choose 0 to 1")
     if n > LARGEST:
         raise ParameterError(f"the members of a family are solved over all of {n:,} nodes; the limit is "
                              f"{LARGEST:,}")
-    weight = entry_weights(layer, problem.gates)
+    weight = entry_weights(layer, gates)
     degree = strengths(layer, weight)
-    poured = fit(layer, problem.seeds.rows, problem.mass, problem.method.capacity)
+    poured = fit(layer, rows, mass, capacity)
     source = sum_at(poured.rows, poured.mass, n)
-    room = max(share, LEAST) * layer.capacity(problem.method.capacity).astype(np.float64)
+    room = max(share, LEAST) * layer.capacity(capacity).astype(np.float64)
     leak = (1 - share) * 2 * restart / (1 - restart) * degree
     adjacent = csr_matrix(  # type: ignore[no-untyped-call]
         (weight, layer.neighbors, layer.indptr), (n, n))
     matrix = (diags(degree + leak) - adjacent).tocsr()  # type: ignore[no-untyped-call]
     x = _fill(matrix, source - room, ROUNDED * float(source.sum()))
     once = layer.starts < layer.neighbors
-    rows = np.flatnonzero(leak > 0)
-    ground = np.full(len(rows), n)
+    damped = np.flatnonzero(leak > 0)
+    ground = np.full(len(damped), n)
     certificate = certify(ClaimedSolution(
         np.append(x, 0.0), np.append(source, 0.0), np.append(room, 1 + source.sum()),
-        np.concatenate([layer.starts[once], rows]).astype(np.int64),
+        np.concatenate([layer.starts[once], damped]).astype(np.int64),
         np.concatenate([layer.neighbors[once], ground]).astype(np.int64),
-        np.concatenate([weight[once], leak[rows]])))
+        np.concatenate([weight[once], leak[damped]])))
     return FamilyMember(share, x, float(leak @ x) / max(float(source.sum()), ROUNDED), certificate)
 
 

@@ -14,6 +14,7 @@ from qafd.flow.homotopy import entry_alphas
 from qafd.flow.solver import solve
 from qafd.flow.weights import Gates, Weights
 from qafd.graph import Graph, sum_at
+from qafd.lab.family import solve_between
 from qafd.lab.movie import FILMED, Movie, film
 from qafd.records import Floats, Nodes
 
@@ -55,7 +56,7 @@ class Settings:
 
     `mass` is in units of mass, or beta on some cards; `variant` the edge weight; `source`
     the node that mass is poured on; `spoil` a factor on the largest importance (1 leaves the
-    solution as it is).
+    solution as it is); `share` the place between PageRank, 0, and flow, 1, see `qafd.lab.family`.
     """
 
     mass: float = 4.0
@@ -63,6 +64,7 @@ class Settings:
     variant: str = "plain"
     source: str = ""
     spoil: float = 1.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,19 @@ def problem(card: Card, settings: Settings) -> ToyProblem:
 
 
 def film_card(card: Card, settings: Settings) -> Movie:
-    """Run the card's pushes and its exact solution, over all nodes of the toy."""
+    """Run the card's pushes and its exact solution, over all nodes of the toy.
+
+    Between PageRank and flow the mass of a node is what stays there, damped or not.
+    """
     p = problem(card, settings)
     pushing = replace(FILMED, most_pushes=400)
-    return film(p.graph, p.gates, p.rows, p.mass, p.capacity, pushing, np.arange(len(p.graph)))
+    movie = film(p.graph, p.gates, p.rows, p.mass, p.capacity, pushing, np.arange(len(p.graph)))
+    if settings.share == 1:
+        return movie
+    x = solve_between(p.graph, p.gates, p.rows, p.mass, p.capacity, settings.share).x
+    flow = movie.weight * (x[movie.u] - x[movie.v])
+    mass = movie.source - sum_at(movie.u, flow, len(x)) + sum_at(movie.v, flow, len(x))
+    return replace(movie, x=x, mass=mass)
 
 
 def entries(card: Card, settings: Settings, up_to: float) -> tuple[tuple[str, float], ...]:
