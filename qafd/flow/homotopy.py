@@ -8,7 +8,7 @@ inflow, and the next node to enter is the first whose mass reaches T. G then gro
 is summed from leaks, as in `qafd.flow.elimination`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,18 +20,9 @@ from qafd.graph import Graph, sum_at
 from qafd.records import Floats, Nodes
 
 
-@dataclass(frozen=True)
-class Piece:
-    """x of the first len(x) nodes of a path from `alpha` on: x + (alpha - self.alpha) slope."""
-
-    alpha: float
-    x: Floats
-    slope: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Path:
-    """x as a function of alpha, with the alpha at which every node enters.
+    """The alpha at which every node enters.
 
     Parameters
     ----------
@@ -43,9 +34,6 @@ class Path:
         The path is known between 0 and here.
     next_row, next_alpha : int or None, float or None
         The node that enters next beyond `up_to`, when there is one.
-    full_at : float
-        Above this alpha some component cannot hold its mass, and a diffusion caps it.
-    pieces : tuple of Piece
     """
 
     rows: Nodes
@@ -53,18 +41,6 @@ class Path:
     up_to: float
     next_row: int | None
     next_alpha: float | None
-    full_at: float
-    pieces: tuple[Piece, ...] = field(repr=False)
-
-    def x(self, alpha: float) -> Floats:
-        """Return the importance of `rows` at one alpha, shape (k,); 0 for those that have not entered."""
-        if not 0 <= alpha <= self.up_to:
-            raise ParameterError(f"alpha = {alpha} is outside the path, from 0 to {self.up_to}")
-        starts = [piece.alpha for piece in self.pieces]
-        piece = self.pieces[int(np.searchsorted(starts, alpha, side="right")) - 1]
-        x = np.zeros(len(self.rows))
-        x[: len(piece.x)] = piece.x + (alpha - piece.alpha) * piece.slope
-        return x
 
 
 def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floats,
@@ -90,7 +66,6 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
     local = local_problem(graph, gates, source_rows, direction, None, capacity, up_to)
     walk = _Walk(local)
     entered: list[float] = [0.0] * len(walk.order)
-    pieces = [walk.piece()]
     for full in sorted({*local.end.tolist(), up_to}):
         while True:
             wait, i = walk.next()
@@ -99,15 +74,12 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
             walk.advance(wait)
             walk.enter(i)
             entered.append(walk.alpha)
-            pieces.append(walk.piece())
         walk.advance(full - walk.alpha)
         if full < up_to:
             walk.stop(full)
-            pieces.append(walk.piece())
     row, wait = walk.next_outside(graph, limit, up_to)
     return Path(walk.rows[walk.order], np.array(entered), up_to, row,
-                None if row is None else up_to + wait,
-                min(limit.values(), default=np.inf), tuple(pieces))
+                None if row is None else up_to + wait)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +182,6 @@ class _Walk:
         self.order: list[int] = []
         self.inverse = np.empty((k, k))
         self.alpha = 0.0
-
-    def piece(self) -> Piece:
-        """Return the solution from here to the next breakpoint."""
-        return Piece(self.alpha, self.x[self.order], self.slope[self.order])
 
     def next(self) -> tuple[float, int | None]:
         """Return alpha until the next node enters, and that node; None when none will."""
