@@ -33,7 +33,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, KnowledgeGrap
     return {name: KnowledgeGraph.sample(name, home) for name in ASKED}
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[1][:24]} {case[2]}")
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[1][:24]} {case[2]}")
 def told(request: pytest.FixtureRequest,
          samples: dict[str, KnowledgeGraph]) -> tuple[KnowledgeGraph, Explanation]:
     sample, question, params = request.param
@@ -79,15 +79,6 @@ def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(
             assert hop.sentence in said[hop.target] or titled and hop.sentence in said[hop.source]
             assert hop.level == "passage" or hop.sentence in said[hop.source]
             assert (hop.label != "") == (hop.level == "relation")
-
-
-def test_flow_along_a_hop_is_no_more_than_what_was_poured(
-        told: tuple[KnowledgeGraph, Explanation]) -> None:
-    explanation = told[1]
-    poured = sum(node.source for node in explanation.retrieval.nodes)
-    for chain in explanation.chains():
-        for hop in chain.hops:
-            assert 0 <= hop.flow <= poured * (1 + 1e-9)
 
 
 def test_every_name_has_one_chain(told: tuple[KnowledgeGraph, Explanation]) -> None:

@@ -22,7 +22,7 @@ from qafd.evaluate.gold import GoldPassage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, intervals
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.reasons import UNSTATED, NoticeKind, notice
+from qafd.reasons import NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.resources import assets
 from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode
@@ -132,24 +132,6 @@ def test_precision_and_f1_are_those_counted_by_hand(result: Evaluation) -> None:
 def test_two_gold_names_of_one_document_are_one_hit_of_its_precision() -> None:
     assert Trial((2, 2, None)).precision(5) == pytest.approx(1 / 5)
     assert Trial((2, 2, None)).recall(5) == pytest.approx(2 / 3)
-
-
-@dataclass(frozen=True)
-class Drawn(Listed):
-    """A method that retrieves entities by hand: names, "~" before one that is only touched."""
-
-    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
-        order = self.orders[len(self.plans)] or ()
-        self.plans.append(plan)
-        graph = corpus.graph
-        ids = {graph.names[row]: graph.ids[row] for row in range(len(graph))
-               if graph.kinds[row] == "entity"}
-        passage = next(graph.ids[row] for row in range(len(graph)) if graph.kinds[row] == "passage")
-        return Retrieval(plan.question, "drawn", {}, (), (
-            RetrievedNode(passage, "", "passage", 1.0, 0.0, "saturated", UNSTATED),
-            *(RetrievedNode(ids[name.strip("~")], name, "entity", 1.0, 0.0,
-                            "wet" if name.startswith("~") else "saturated", UNSTATED)
-              for name in order)), ())
 
 
 def test_stopping_keeps_the_questions_that_every_method_has_done(library: KnowledgeGraph) -> None:

@@ -233,11 +233,6 @@ def paths_of(graph, seeds, decay=0.8, threshold=0.3):
     return {"".join(graph.ids[row] for row in path.rows): path.reliability for path in found}
 
 
-def test_a_single_path_loses_to_decay_only():
-    # Resources 1, .8, .64; their mean.
-    assert paths_of(graph_of("ax", "xy", "yb"), "ab") == pytest.approx({"axyb": 2.44 / 3})
-
-
 def test_an_edge_at_the_threshold_passes_nothing_on():
     # Four ways out of a: 1/4 each, below .3, so only the direct edge arrives. Into a from b the
     # same holds, so no detour survives in either direction.

@@ -17,9 +17,7 @@ from qafd.answer.chooser import (
     rate_sentences,
 )
 from qafd.answer.quote import (
-    _find_sides,
     _is_statement,
-    _select,
     find_cell,
     find_near,
     read_candidates,
@@ -213,11 +211,6 @@ def test_a_question_of_the_text_is_not_quoted_as_its_answer(ferry: KnowledgeGrap
     assert first.text == "It opens at ten, except on Mondays."
 
 
-def test_no_passage_has_more_than_two_of_the_sentences(ferry: KnowledgeGraph) -> None:
-    counts = Counter(sentence.citation for sentence in ferry.answer("What does the mill grind?").sentences)
-    assert max(counts.values()) <= 2
-
-
 def test_the_first_sentence_is_bold_from_a_chance_of_six_in_ten() -> None:
     for chance, likelihood in ((0.6, "likely"), (0.59, "unsure"), (0.3, "unsure"), (0.29, "unlikely")):
         assert Answer((), (), chance).likelihood == likelihood
@@ -268,24 +261,6 @@ def test_a_sentence_is_as_near_as_the_question_that_it_follows() -> None:
     for text, before, near in (("At ten.", asks, 0.75), ("At ten.", says, 0.5), ("At ten.", None, 0.5)):
         assert candidate(text, before=before).compare(plan) == near
     assert candidate("At ten.", cosine=0.875, before=asks).compare(plan) == 0.875
-
-
-def test_two_sentences_of_a_passage_and_four_in_all_are_selected_in_order() -> None:
-    order = [candidate(f"Sentence {number}.", rank) for number, rank in enumerate((1, 1, 1, 0, 0, 2))]
-    assert [each.text[9] for each in _select([order[0], *order])] == ["0", "1", "3", "4"]
-    assert [each.text[9] for each in _select(order[2:3] + order[5:])] == ["2", "5"]
-
-
-def test_each_side_has_the_passage_that_it_titles_or_else_a_sentence_with_its_words() -> None:
-    order = [candidate("The Heron and the mill.", 0, "Boats"), candidate("It grinds.", 1),
-             candidate("The mill turns.", 2, "A mill of Leer")]
-    assert list(_find_sides(order, ["mill", "Heron", "Grebe"])) == [order[1], order[0]]
-
-
-def test_the_share_of_words_is_that_of_their_weight() -> None:
-    assert _share({"mill": 2.0, "rye": 1.0}, "The mills of Leer") == pytest.approx(2 / 3)
-    assert _share({"mill": 2.0, "rye": 1.0}, "rye in a mill") == 1.0
-    assert _share({}, "rye") == 0.0
 
 
 def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it() -> None:
@@ -351,6 +326,8 @@ def test_quotes_are_at_their_offsets_follow_each_other_and_are_marked_in_their_s
     assert list(sources) == list(range(1, len(sources) + 1))
     assert [sentence.citation for sentence in answer.sentences] == sorted(
         sentence.citation for sentence in answer.sentences)
+    assert len(answer.sentences) <= 4
+    assert max(Counter(sentence.citation for sentence in answer.sentences).values()) <= 2
     before = None
     for place, sentence in enumerate(answer.sentences):
         source = sources[sentence.citation]
