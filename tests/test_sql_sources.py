@@ -95,6 +95,8 @@ def check_spaces(database: Database) -> None:
     assert [column.name for column in schema.table["stock.shelves"].columns] == ["shelf", "item"]
     sql = database.ask("How many shelves are there?").draft.sql
     assert " ".join(sql.split()) == 'SELECT COUNT(*) AS "count" FROM "stock"."shelves"'
+    sql = database.ask("How many stock items are there?").draft.sql
+    assert " ".join(sql.split()) == 'SELECT COUNT(*) AS "count" FROM "stock"."items"'
     check_select(sql, schema)
     check_select("SELECT i.shelf, sales.items.price FROM stock.items AS i JOIN sales.items "
                  "ON i.sale = sales.items.id", schema)

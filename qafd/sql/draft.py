@@ -132,6 +132,7 @@ def _read_parts(asked: QuestionWords, schema: Schema, linked: LinkedSchema) -> _
         if places and free.issuperset(places):
             tables[name] = places.start
             free.difference_update(places)
+            free.difference_update(asked.find_phrase(name.rpartition(".")[0]))
     operation, operation_at = "", 0
     for phrase, name in OPERATIONS.items():
         places = asked.find_phrase(phrase)

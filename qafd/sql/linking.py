@@ -28,6 +28,7 @@ FOREMOST, LIKELY, HALF = 0.7, 0.5, 0.5
 LONG = 18  # words of a question from which it may ask for more of a table than it names
 GROUPING = {"each", "per", "every"}
 
+_POSSESSIVE = re.compile(r"['\u2019]s\b")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 
 
@@ -39,8 +40,8 @@ class QuestionWords:
 
     @classmethod
     def read(cls, question: str) -> "QuestionWords":
-        """Split a question into its words and numbers."""
-        return cls(tuple(word.lower() for word in _WORD.findall(question)))
+        """Split a question into its words and numbers, without the "'s" of a possessor."""
+        return cls(tuple(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", question))))
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
@@ -248,7 +249,14 @@ def _choose_tables(asked: QuestionWords, schema: Schema, graph: Graph, named: Fl
     for table in schema.tables:
         if evidence[table.name] >= least and named[graph.row[table.sql]] > 0:
             chosen.add(table.name)
-    return chosen
+    return _choose_schemas(asked, chosen)
+
+
+def _choose_schemas(asked: QuestionWords, chosen: set[str]) -> set[str]:
+    """Leave out tables for others of the same name whose schema the question names."""
+    parts = {name: name.rpartition(".") for name in chosen}
+    wanted = {parts[name][2] for name in chosen if asked.find_phrase(parts[name][0])}
+    return {name for name in chosen if parts[name][2] not in wanted or asked.find_phrase(parts[name][0])}
 
 
 def _find_missing_column(asked: QuestionWords, schema: Schema, graph: Graph, score: Floats,
