@@ -51,6 +51,7 @@ SWAPS = {ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE
          ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,)}
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 NO_EFFECT = ("annotation", "returns", "decorator_list", "format_spec", "exc", "bases")
+UNSEEN = ("repr", "eq", "frozen")  # of a field or record: how it is printed and compared
 
 
 def replacements(node):
@@ -88,7 +89,9 @@ def walk(node):
     for field, value in ast.iter_fields(node):
         children = value if isinstance(value, list) else [value]
         for child in children:
-            if field not in NO_EFFECT and isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
+            printed = isinstance(child, ast.keyword) and child.arg in UNSEEN
+            if field not in NO_EFFECT and isinstance(child, ast.AST) and not (
+                    printed or isinstance(child, ast.JoinedStr)):
                 yield from walk(child)
 
 
