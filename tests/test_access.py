@@ -211,7 +211,9 @@ def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None
     assert door.knock("/media/x", cookie=cookie)["type"] == "inside"
     assert door.knock("/_stcore/stream", kind="websocket", cookie=cookie)["type"] == "inside"
     assert door.knock(cookie=cookie[:-1])["status"] == 401
-    assert door.knock(cookie=cookie.partition("=")[0] + "=")["status"] == 401
+    for made in ("", cookie.partition("=")[2].partition(".")[0] + ".made-up"):
+        assert door.knock(cookie=f"{cookie.partition('=')[0]}={made}")["status"] == 401
+    assert Door().knock(cookie=cookie)["status"] == 401
     assert session(door.sign_in()) != cookie
 
 
@@ -328,12 +330,6 @@ def test_a_browser_that_knew_the_password_is_not_locked_out_by_others(door: Door
     assert door.sign_in(cookie=browser + "x", address="7.7.7.7")["status"] == 303
 
 
-def test_a_cookie_that_somebody_made_opens_nothing(door: Door) -> None:
-    cookie = session(door.sign_in())
-    assert door.knock(cookie=cookie.partition(".")[0] + ".made-up")["status"] == 401
-    assert Door().knock(cookie=cookie)["status"] == 401
-
-
 def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> None:
     answer = door.knock("/<script>alert(1)</script>?ws=secret")
     assert "script" not in answer["text"]
@@ -402,6 +398,7 @@ def test_private_addresses_are_not_free_where_others_may_come_by_a_proxy(
         allow("http://127.0.0.1:11434/v1")
     monkeypatch.setenv("QAFD_ALLOW_CUSTOM_BASE_URL", "1")
     allow("http://127.0.0.1:11434/v1")
+
 
 @pytest.mark.parametrize("asked", ["QAFD_PASSWORD", "QAFD_PASSWORD_FILE", "secrets", "broken"])
 def test_a_server_that_does_not_ask_for_a_login_shows_nothing(

@@ -98,16 +98,20 @@ def test_node_link_json_comes_back_as_the_same_graph(retrieval):
     assert nx.utils.graphs_equal(back, graph)
 
 
-def test_graphml_comes_back_with_numbers_as_numbers(retrieval):
-    back = nx.parse_graphml(export.graphml(retrieval), force_multigraph=True)
-    assert {n: back.nodes[n]["label"] for n in back} == {
-        "a": "Steve Jobs", "b": "Apple Inc.", "p": "On Apple", "c": "iPhone"}
-    assert {n: back.nodes[n]["importance"] for n in back} == {"a": 2.0, "b": 1.0, "p": 0.25, "c": 0}
-    assert back.nodes["a"]["seed"] is True
+def read_gexf(text):
+    return nx.read_gexf(io.BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize(("write", "read"), [(export.graphml, nx.parse_graphml), (export.gexf, read_gexf)],
+                         ids=["graphml", "gexf"])
+def test_a_file_comes_back_with_names_kinds_and_numbers(write, read, retrieval):
+    back = read(write(retrieval))
+    assert {(n["label"], n["kind"], n["importance"], n["seed"]) for _, n in back.nodes(data=True)} == {
+        ("Steve Jobs", "entity", 2.0, True), ("Apple Inc.", "entity", 1.0, False),
+        ("On Apple", "passage", 0.25, False), ("iPhone", "entity", 0.0, False)}
     assert sorted((u, v, d["kind"], d["flow"]) for u, v, d in back.edges(data=True)) == [
         ("a", "b", "relation", 1.5), ("b", "c", "relation", 0.5), ("b", "c", "synonym", 0.1),
         ("b", "p", "mention", 0.3)]
-    assert json.loads(back.graph["params"]) == {"alpha": 3.0, "variant": "hybrid"}
 
 
 def test_graphml_of_hostile_names_is_xml_and_keeps_every_node_apart(hostile):
@@ -244,18 +248,8 @@ def test_a_page_of_hostile_names_is_drawn_and_runs_none_of_them(hostile, tmp_pat
     assert problems == []
 
 
-def test_gexf_comes_back_with_names_kinds_and_numbers(retrieval):
-    back = nx.read_gexf(io.BytesIO(export.gexf(retrieval).encode()))
-    assert {(n["label"], n["kind"], n["importance"]) for _, n in back.nodes(data=True)} == {
-        ("Steve Jobs", "entity", 2.0), ("Apple Inc.", "entity", 1.0), ("On Apple", "passage", 0.25),
-        ("iPhone", "entity", 0.0)}
-    assert sorted((u, v, e["kind"], e["flow"]) for u, v, e in back.edges(data=True)) == [
-        ("a", "b", "relation", 1.5), ("b", "c", "relation", 0.5), ("b", "c", "synonym", 0.1),
-        ("b", "p", "mention", 0.3)]
-
-
 def test_hostile_names_come_back_from_gexf(hostile):
-    back = nx.read_gexf(io.BytesIO(export.gexf(hostile).encode()))
+    back = read_gexf(export.gexf(hostile))
     kept = {re.sub("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]", "", n.name)
             for n in hostile.nodes}
     assert len(back) == len(hostile.nodes)

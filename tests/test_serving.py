@@ -393,25 +393,16 @@ def test_what_is_no_request_and_one_connection_too_many_get_json(
     class Few(PatientConnection):
         most = 1
 
-    port = free_port()
-    server = make_server(make_app(apple, TOKEN), "127.0.0.1", port, Few)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     replies = []
-    try:
-        while not server.started:
-            thread.join(0.01)
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as first, \
-                socket.create_connection(("127.0.0.1", port), timeout=30) as second:
-            first.sendall(b"\x00\r\n\r\n")
-            for connection in (second, first):
-                data = b""
-                while part := connection.recv(10_000):
-                    data += part
-                replies.append(data)
-    finally:
-        server.should_exit = True
-        thread.join()
+    with running(make_app(apple, TOKEN), Few) as port, \
+            socket.create_connection(("127.0.0.1", port), timeout=30) as first, \
+            socket.create_connection(("127.0.0.1", port), timeout=30) as second:
+        first.sendall(b"\x00\r\n\r\n")
+        for connection in (second, first):
+            data = b""
+            while part := connection.recv(10_000):
+                data += part
+            replies.append(data)
     assert [int(reply.split()[1]) for reply in replies] == [503, 400]
     for reply in replies:
         assert list(json.loads(reply.partition(b"\r\n\r\n")[2])) == ["error"]

@@ -156,7 +156,7 @@ def backup() -> None:
                                             "descriptions of the layers that --build names.")
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost of --write and stop.")
 @may_call_model
-@work("layers.list_layers")
+@work("indexing.list_layers")
 def list_layers() -> None:
     """List the derived layers that methods need, and build them."""
 

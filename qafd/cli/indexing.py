@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from qafd.cli import DONE, NOTHING_FOUND
@@ -18,17 +19,20 @@ from qafd.cli.command import (
     spending,
 )
 from qafd.cli.contents import outcome_of, word_calls
-from qafd.cli.models import choose_reader
+from qafd.cli.models import ModelRequest, choose_reader
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
-from qafd.errors import BusyError, ParameterError, QafdError
+from qafd.errors import BusyError, ModelError, ParameterError, QafdError
 from qafd.ingest import index, plan
 from qafd.ingest.folders import Given, find_files
 from qafd.ingest.imports import read_graph
 from qafd.ingest.jobs import estimate_unparsed, needs_worker, work
 from qafd.ingest.reader import Keys, ModelChoice, choose, needs_languages, read_choice
+from qafd.knowledge import KnowledgeGraph, plan_layers, read_layer_states, write_layers
+from qafd.models.cost import Metered
 from qafd.models.multilingual import is_installed
 from qafd.reading.text.plaintext import one_line
+from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState
 from qafd.storage import Location, Workspace, beside, names_beside, open_workspace, size_of
 from qafd.storage.rows import clean_name, now
 from qafd.wording import count
@@ -36,8 +40,10 @@ from qafd.wording.documents import (
     offer_languages,
     say_cap,
     say_embedding_plan,
+    say_origin,
     say_reading_plan,
     say_readings,
+    say_writing_plan,
 )
 
 Source = tuple[str, bytes]
@@ -242,3 +248,44 @@ def _work_on(url: str, engine: int | str, keys: Keys) -> bool:
         note(str(error))
         return False
     return waiting
+
+
+def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, dry_run: bool,
+                asked: ModelRequest) -> Outcome:
+    if write or dry_run:
+        wanted = names if "all" not in names else WRITABLE if dry_run else tuple(LAYERS)
+        if not write or not wanted:
+            raise ParameterError("nothing is to be written; name layers with --build and add --write")
+        client = asked.client(knowledge, "write")
+        if dry_run:
+            planned = plan_layers(knowledge, wanted, client)
+            cap = client.meter.cap
+            return Outcome({**vars(planned), "cap": cap},
+                           [f"{one_line(client.name, 100)}: {say_writing_plan(planned)}", say_cap(cap)])
+        return _write(knowledge, wanted, client)
+    if names:
+        with ProgressLine() as meter:
+            knowledge.build_layers(LAYERS if "all" in names else names, meter)
+    return _list(knowledge)
+
+
+def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -> Outcome:
+    stopped = on_interrupt("stopping after the calls at work; run the command again to go on")
+    try:
+        with ProgressLine() as meter:
+            write_layers(knowledge, names, client, progress=meter, stopped=stopped)
+    except ModelError as error:
+        return replace(_list(knowledge), failure=error,
+                       instead="What was written is used; run the command again to go on.")
+    return replace(_list(knowledge), interrupted=stopped())
+
+
+def _list(knowledge: KnowledgeGraph) -> Outcome:
+    states = read_layer_states(knowledge)
+    return Outcome(states, map(_layer_line, states))
+
+
+def _layer_line(layer: LayerState) -> str:
+    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
+    origin = say_origin(layer.model, layer.written, layer.texts)
+    return f"{line}  {origin}".rstrip()
