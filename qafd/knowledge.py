@@ -150,12 +150,11 @@ class KnowledgeGraph:
         return open_workspace(self.url, shared=True)
 
     def add_files(self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *,
-                  processes: int | str = 2, say: Callable[[str], None] = warnings.warn,
-                  **listeners: Any) -> tuple[str, ...]:
+                  processes: int | str = 2, **listeners: Any) -> tuple[str, ...]:
         """Index files and folders; returns the names of the files that were read.
 
         A file without readable text becomes a failed row of `documents` and harms no other.
-        `say` takes a sentence about files that share a name, see `qafd.ingest.folders.files_below`.
+        A warning tells of files that share a name, see `qafd.ingest.folders.files_below`.
 
         Raises
         ------
@@ -165,7 +164,7 @@ class KnowledgeGraph:
         from qafd.ingest import index
         from qafd.ingest.folders import files_below
 
-        return index(self.url, files_below(paths, say), processes=processes, **listeners)
+        return index(self.url, files_below(paths, warnings.warn), processes=processes, **listeners)
 
     def add_text(self, name: str, text: str) -> tuple[str, ...]:
         """Index a text under a document name."""
@@ -451,8 +450,8 @@ class KnowledgeGraph:
         return Imprint(version, store.vectors.embedder[0], store.log.extractor)
 
     def compare(self, question: str | QueryPlan,
-                methods: Iterable[str | Retriever] | Mapping[str, Any] = DEFAULT, *, budget: int = BUDGET,
-                graph: Graph | None = None) -> Comparison:
+                methods: Iterable[str | Retriever] | Mapping[str, Any] = DEFAULT, *, budget: int = BUDGET
+                ) -> Comparison:
         """Compare the retrievals of several methods for one question under one token budget.
 
         Layers that they need are built first in a workspace of at most `BUILT_FOR` passages;
@@ -479,7 +478,7 @@ class KnowledgeGraph:
                                  "one")
         if isinstance(methods, Mapping):
             methods = [self._method_in(name, value) for name, value in methods.items()]
-        graph, methods = graph or self.graph, tuple(methods)
+        graph, methods = self.graph, tuple(methods)
         columns = choose_columns(methods, graph)
         named = {canonical(method) for method in methods if isinstance(method, str)}
         needs = sorted(set(chain.from_iterable(method.needs for _, method in columns.values())))

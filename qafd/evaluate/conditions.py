@@ -228,10 +228,6 @@ def _rank(node: RetrievedNode) -> tuple[object, ...]:
 
 
 def _mean(name: str, trials: Sequence[FactualTrial]) -> FactualScore:
-    def mean(values: Sequence[float]) -> float:
-        return float(np.mean(values)) if values else 0.0
-
-    return FactualScore(
-        name, len(trials), mean([one.hit_1 for one in trials]), mean([one.hit_5 for one in trials]),
-        mean([one.precision for one in trials]), mean([one.recall for one in trials]),
-        float(np.median([one.milliseconds for one in trials])) if trials else 0.0)
+    rows = np.array([[one.hit_1, one.hit_5, one.precision, one.recall, one.milliseconds] for one in trials]
+                    or [[0.0] * 5])
+    return FactualScore(name, len(trials), *rows[:, :4].mean(axis=0).tolist(), float(np.median(rows[:, 4])))

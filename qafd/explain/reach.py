@@ -85,18 +85,16 @@ class Added:
     lost: tuple[Moved, ...]
 
 
-def compare_first(found: Sequence[RankedPassage], searched: Sequence[RankedPassage],
-                  first: int = FIRST) -> Added:
+def compare_first(found: Sequence[RankedPassage], searched: Sequence[RankedPassage]) -> Added:
     """Compare the first passages of a retrieval with those of a search without the graph."""
-    return Added(_beyond(found, searched, first), _beyond(searched, found, first))
+    return Added(_beyond(found, searched), _beyond(searched, found))
 
 
-def _beyond(ranking: Sequence[RankedPassage], other: Sequence[RankedPassage],
-            first: int) -> tuple[Moved, ...]:
+def _beyond(ranking: Sequence[RankedPassage], other: Sequence[RankedPassage]) -> tuple[Moved, ...]:
     places = {passage.id: place for place, passage in enumerate(other, 1)}
     moved = []
-    for place, passage in enumerate(ranking[:first], 1):
+    for place, passage in enumerate(ranking[:FIRST], 1):
         elsewhere = places.get(passage.id)
-        if elsewhere is None or elsewhere > first:
+        if elsewhere is None or elsewhere > FIRST:
             moved.append(Moved(passage.id, place, elsewhere))
     return tuple(moved)

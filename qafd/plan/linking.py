@@ -465,14 +465,12 @@ def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
     return kept[1]
 
 
-def entities_named(graph: Graph, names: Iterable[str],
-                   merged: Mapping[str, str] | None = None) -> dict[str, str]:
+def entities_named(graph: Graph, names: Iterable[str]) -> dict[str, str]:
     """Return the id of the entity that each name means in a graph; without those it does not know.
 
-    A name means the same as in a question: the entity of its canonical form, or that of an edit
-    (`merged` as for `Names`). No other name replaces an unknown one.
+    A name means the entity of its canonical form. No other name replaces an unknown one.
     """
-    known = names_of(graph, merged)
+    known = names_of(graph)
     ids = {name: node_id("entity", key) for name in names if (key := known.get(canonical(name)))}
     return {name: key for name, key in ids.items() if key in graph.row}
 

@@ -142,10 +142,10 @@ def nearest_facts(graph: Graph, plan: QueryPlan, count: int, named: bool = False
     return np.stack([u[best], v[best]], axis=1).astype(np.int64), cosines[best]
 
 
-def walk_lazily(layer: Graph, weight: Floats, share: Floats, steps: int = 2) -> Floats:
-    """Return the shares after some steps of a lazy walk: half stays, half goes on along the weights."""
+def walk_lazily(layer: Graph, weight: Floats, share: Floats) -> Floats:
+    """Return the shares after two steps of a lazy walk: half stays, half goes on along the weights."""
     total = strengths(layer, weight)
-    for _ in range(steps):
+    for _ in range(2):
         onward = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
         moved = np.bincount(layer.starts, weight * onward[layer.neighbors], len(layer))
         share = np.where(total > 0, (share + moved) / 2, share)

@@ -71,8 +71,7 @@ class LinkedSchema:
 
     The tables that match the question best come first. `values` are the phrases of the question
     that are taken for values of a column, and `rivals` the same phrases in columns that do as well.
-    `unjoined` are tables that no key leads to; `alternatives` are joins that would do as well as
-    those of `joins`.
+    `alternatives` are joins that would do as well as those of `joins`.
     """
 
     tables: tuple[str, ...]
@@ -80,7 +79,6 @@ class LinkedSchema:
     joins: tuple[Join, ...]
     values: tuple[Value, ...] = ()
     rivals: tuple[Value, ...] = ()
-    unjoined: tuple[str, ...] = ()
     alternatives: tuple[Join, ...] = ()
 
 
@@ -110,7 +108,7 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     if column is not None:
         chosen.add(column.table)
     ordered = sorted(chosen, key=lambda name: (-evidence[name], name))
-    joins, unjoined, alternatives = join_tables(schema, ordered, asked)
+    joins, alternatives = join_tables(schema, ordered, asked)
     tables = {*ordered, *(end for join in joins for end in (join.table, join.target))}
     columns = {*_find_columns(asked, schema, tables), *(value.label for value in held)}
     if len(asked.words) <= LONG:
@@ -123,7 +121,7 @@ def link_schema(question: str, schema: Schema, graph: Graph, named: Floats, scor
     return LinkedSchema(
         tuple(sorted(tables, key=lambda name: (-evidence[name], name))),
         tuple(each.label for each in schema.columns if each.label in columns), joins, held, rivals,
-        unjoined, tuple(join for join in alternatives if {join.table, join.target} <= tables))
+        tuple(join for join in alternatives if {join.table, join.target} <= tables))
 
 
 def _choose_values(asked: QuestionWords, schema: Schema, values: Sequence[Value],
@@ -184,15 +182,13 @@ def _find_columns(asked: QuestionWords, schema: Schema, tables: Collection[str])
 
 
 def join_tables(schema: Schema, tables: Sequence[str], asked: QuestionWords
-                ) -> tuple[tuple[Join, ...], tuple[str, ...], tuple[Join, ...]]:
-    """Connect tables by the shortest joins, each to those before it.
+                ) -> tuple[tuple[Join, ...], tuple[Join, ...]]:
+    """Connect tables by the shortest joins, each to those before it, where any leads to it.
 
     Returns
     -------
     joins : tuple of Join
         In an order in which one end of each is there already.
-    unjoined : tuple of str
-        Tables that no join leads to.
     alternatives : tuple of Join
         Further joins between the same tables, and those of ways that are as short. Of two joins the
         one whose own column the question names is taken, and then the other is no alternative.
@@ -206,15 +202,11 @@ def join_tables(schema: Schema, tables: Sequence[str], asked: QuestionWords
     graph = networkx.Graph()
     graph.add_nodes_from(table.name for table in schema.tables)
     graph.add_edges_from(tuple(ends) for ends in between)
-    reached, joins, unjoined = list(tables[:1]), list[Join](), []
-    alternatives: list[Join] = []
+    reached, joins, alternatives = list(tables[:1]), list[Join](), list[Join]()
     for table in tables[1:]:
         if table in reached:
             continue
         ways = _find_ways(graph, reached, table)
-        if not ways:
-            unjoined.append(table)
-            continue
         for way in ways:
             for u, v in zip(way, way[1:], strict=False):
                 first, *others = _rank_joins(between[frozenset((u, v))], asked)
@@ -224,7 +216,7 @@ def join_tables(schema: Schema, tables: Sequence[str], asked: QuestionWords
                 elif first not in joins:
                     others.append(first)
                 alternatives += others
-    return tuple(joins), tuple(unjoined), tuple(dict.fromkeys(alternatives))
+    return tuple(joins), tuple(dict.fromkeys(alternatives))
 
 
 def _measure_tables(schema: Schema, graph: Graph, score: Floats) -> Mapping[str, float]:
