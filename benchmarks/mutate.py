@@ -30,7 +30,7 @@ TESTS = {  # of the modules of each name
                  "seeds methods margins difference nearest rank contract started plan compare united "
                  "seed_by_seed explain_change explain_question"),
     "answer": ("answer/__init__ answer/chooser answer/claims answer/context answer/conversation "
-               "answer/quote answer/change",
+               "answer/quote",
                "answer quote context conversation answer_change cli_answer answer_app"),
     "storage": ("storage/relational/log storage/relational/graph storage/relational/assembly",
                 "storage_contract assemble incremental erase edits index sqlite_file"),

@@ -1,6 +1,7 @@
 """Answers in a model's words: what it is shown, what becomes of its citations, and of poison."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import openai
@@ -8,7 +9,7 @@ import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, Written
+from qafd.answer import Answer, AnswerChange, Citation, Sentence, Written
 from qafd.answer.claims import CheckedClaim, find_missing, find_uncited
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.ingest import index
@@ -17,6 +18,7 @@ from qafd.knowledge import KnowledgeGraph, draft_answer
 from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import ABSENT, fence
 from qafd.reading.text.markdown import answer_html
+from qafd.retrieve.base import RetrievedPassage
 
 BORN = "Where was the singer of Paper Lanterns born?"
 
@@ -311,3 +313,25 @@ def test_the_mark_depends_on_all_of_the_text() -> None:
     assert fence(text) not in text
     forged = text + "\n" + fence(text)
     assert fence(forged) not in forged
+
+
+def told(*texts: str, document: str = "a.md", best: float = 0.8) -> Answer:
+    """An answer of sentences that stand one after another in a document, the first the best."""
+    passage = RetrievedPassage("p", "c", document, "A", "", 1.0, 0, 99)
+    at: Sequence[int] = [10 * "abcdefgh".index(text[0]) for text in texts]
+    return Answer(tuple(Sentence(text, 1, best, start, start + 9, best=i == 0)
+                        for i, (text, start) in enumerate(zip(texts, at, strict=True))),
+                  (Citation(1, "A", "a.md", passage),), best)
+
+
+@pytest.mark.parametrize(("before", "after", "left", "came"), [
+    (told("a", "b"), told("a", "b"), "", ""), (told("a", "b"), told("b", "a"), "", ""),
+    (told("a", "b"), told("a", "c"), "b", "c"), (told("a", "b", "c"), told("c"), "ab", ""),
+    (told("a"), told("a", document="b.md"), "a", "a"),
+    (told("a", "b"), told("c", best=0.1), "ab", "c"),
+], ids=["same", "order", "one", "best", "place", "all"])
+def test_a_change_has_the_sentences_that_leave_and_come(
+        before: Answer, after: Answer, left: str, came: str) -> None:
+    change = AnswerChange.of(before, after)
+    assert "".join(s.text for s, _ in change.left) == left
+    assert "".join(s.text for s, _ in change.came) == came

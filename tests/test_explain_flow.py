@@ -54,24 +54,6 @@ def test_paths_are_all_paths_with_their_mass_and_largest_first(variant: str, see
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_paths_added_edge_by_edge_are_the_flow_the_sources_and_the_mass(
-        variant: str, seed: int) -> None:
-    d = solved(variant, seed)
-    flow, source, mass = np.zeros(len(d.flow)), np.zeros(len(d.rows)), np.zeros(len(d.rows))
-    edge = {(u, v): e for e, (u, v) in enumerate(zip(d.u.tolist(), d.v.tolist(), strict=True))}
-    for path in Streams.of(d).paths(1_000_000):
-        places = by_index(d, path.rows)
-        source[places[0]] += path.mass
-        mass[places[-1]] += path.mass
-        for u, v in zip(places, places[1:], strict=False):
-            flow[edge[u, v]] += path.mass
-    total = d.source.sum()
-    assert flow == pytest.approx(d.flow, abs=1e-9 * total)
-    assert source == pytest.approx(d.source, abs=1e-9 * total)
-    assert mass == pytest.approx(d.mass, abs=1e-9 * total)
-
-
-@pytest.mark.parametrize(("variant", "seed"), CASES)
 def test_paths_to_a_node_are_its_share_of_all_paths(variant: str, seed: int) -> None:
     d = solved(variant, seed)
     streams, wanted = Streams.of(d), every_path(d)
@@ -91,5 +73,3 @@ def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant: str, seed: int) -
     for path, mass in every_path(d).items():
         wanted[path[-1], seeds.tolist().index(path[0])] += mass
     assert (share * d.mass[:, None])[wet] == pytest.approx(wanted[wet], abs=1e-9 * d.source.sum())
-
-

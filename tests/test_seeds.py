@@ -100,13 +100,6 @@ def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages
     assert seeds.shares == pytest.approx(np.array([0.5, 0.3, 0.1]) / 0.9)
 
 
-def test_without_names_the_passages_take_all(graph, passages):
-    asked = plan(names=())
-    seeds = select_seeds(graph, passages, asked, match(passages, asked))
-    assert set(graph.kinds[seeds.rows]) == {"passage"}
-    assert seeds.shares.sum() == pytest.approx(1)
-
-
 def test_without_passages_the_names_take_all():
     graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
                         ["Mill", "River"], None, [0], [1])

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from qafd.answer import Citation, Sentence
-from qafd.answer.change import AnswerChange
+from qafd.answer import AnswerChange, Citation, Sentence
 from qafd.cli import NOTHING_FOUND
 from qafd.cli.answering import CHAINS, chain_lines
 from qafd.cli.command import Outcome, note

@@ -7,8 +7,7 @@ from qafd.plan.kinds import Beyond
 from qafd.wording import count, count_words, join_words
 
 if TYPE_CHECKING:
-    from qafd.answer import Answer, Written
-    from qafd.answer.change import AnswerChange
+    from qafd.answer import Answer, AnswerChange, Written
     from qafd.retrieve.base import Retrieval
 
 CHANCE = ("The chance comes from a model of six features of the first sentence, such as its similarity to "

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from qafd.answer.change import AnswerChange
+from qafd.answer import AnswerChange
 from qafd.app.component import panels
 from qafd.app.escaping import plain
 from qafd.app.explore.explanation import explanation_of

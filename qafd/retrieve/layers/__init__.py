@@ -21,9 +21,8 @@ from qafd.models import calls_of
 from qafd.models.cost import Metered, RunPlan, plan_run
 from qafd.records import Vectors
 from qafd.retrieve.layers.communities import Communities
-from qafd.retrieve.layers.descriptions import Descriptions
 from qafd.retrieve.layers.sentences import Sentences
-from qafd.retrieve.layers.summaries import Summaries
+from qafd.retrieve.layers.summaries import Descriptions, Summaries
 from qafd.retrieve.layers.texts import Embeds, Texts, texts_of
 from qafd.retrieve.layers.tree import Tree
 from qafd.retrieve.layers.writing import (

@@ -1,4 +1,4 @@
-"""One extractive summary per passage: the coarse end of FlowRAG's graph."""
+"""Texts of one passage or of one entity: FlowRAG's summaries, and descriptions in many passages merged."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
@@ -8,10 +8,12 @@ import numpy as np
 from qafd.graph import Graph
 from qafd.reading.text import canonical
 from qafd.records import Nodes, Vectors, node_id
-from qafd.retrieve.layers.texts import Embeds, Texts
+from qafd.retrieve.layers.texts import Embeds, Texts, fit_texts
 from qafd.retrieve.layers.writing import LayerText, Writer
 
 SENTENCES = 2
+MANY = 5  # descriptions of an entity, from which on they are merged
+TEXT_TOKENS, SHOWN_TOKENS = 500, 4000  # of a text, and of what a model is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +73,44 @@ class Summaries:
     def id(self, graph: Graph, summary: int) -> str:
         """Return the node id of a summary."""
         return node_id("summary", graph.ids[int(self.passage[summary])])
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptions:
+    """One description of each entity that models described in many passages (GraphRAG, LightRAG).
+
+    A description that no language model has merged is the different texts one after the other, as many as
+    fit. The answer prompt has these in the place of an entity's first descriptions.
+
+    Parameters
+    ----------
+    entities : tuple of str, length k
+        Node ids, sorted.
+    texts : tuple of str, length k
+    vectors : ndarray of float32, shape (k, d)
+    """
+
+    builder: ClassVar[int] = 1
+
+    entities: tuple[str, ...] = field(repr=False)
+    texts: tuple[str, ...] = field(repr=False)
+    vectors: Vectors = field(repr=False)
+
+    @classmethod
+    def build(cls, graph: Graph, texts: Texts, embedder: Embeds, writer: Writer, /) -> Self:
+        """Return the descriptions of entities with at least `MANY` different ones."""
+        drafts = {}
+        for node, said in texts.described.items():
+            if len(said) < MANY:
+                continue
+            name = graph.names[graph.row[node]]
+            chunks = {chunk for some in said.values() for chunk in some}
+            drafts[node] = LayerText("merge", " ".join(fit_texts(list(said), TEXT_TOKENS)),
+                                 "\n".join([name, *fit_texts(list(said), SHOWN_TOKENS)]),
+                                 tuple(sorted(chunks)))
+        written = writer.write(list(drafts.values()))
+        return cls(tuple(drafts), written,
+                   embedder.embed(written) if written else texts.vectors[:0])
+
+    def __len__(self) -> int:
+        return len(self.texts)
