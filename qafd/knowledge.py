@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from qafd.answer import Answer, Draft, Written, check_reply, draft
 from qafd.answer.context import BUDGET as TOKENS
-from qafd.answer.context import WAYS
+from qafd.answer.context import WAYS, add_reports
 from qafd.answer.conversation import SHOWN, FollowUp, Turn, follow_up, turns, what_was_said
 from qafd.answer.quote import extract_answer
 from qafd.curate import entities as curate
@@ -726,7 +726,8 @@ def draft_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, plan: QueryPla
     """
     ways = _list_paths(knowledge, retrieval, plan)
     with knowledge.store() as store:
-        return draft(put_reached_first(retrieval), store, ways, budget=budget, length=length)
+        known = add_reports(put_reached_first(retrieval), knowledge.graph, store)
+        return draft(known, store, ways, budget=budget, length=length)
 
 
 def _list_paths(knowledge: KnowledgeGraph, retrieval: Retrieval,

@@ -177,6 +177,23 @@ def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(
     assert text in draft_answer(knowledge, retrieval).context.text
 
 
+def test_a_model_is_shown_its_reports_on_the_communities_that_a_diffusion_fills_most(
+        knowledge: KnowledgeGraph, server: FaultServer) -> None:
+    def reports(method: str = "qafd") -> list[str]:
+        retrieval = knowledge.retrieve("Whom did Gil meet?", method)
+        text = draft_answer(knowledge, retrieval, budget=4000).context.text
+        return [line for line in text.splitlines() if "Written: " in line]
+
+    knowledge.build_layers(["communities"])
+    assert "Community reports" not in draft_answer(
+        knowledge, knowledge.retrieve("Whom did Gil meet?")).context.text
+    write_layers(knowledge, ["communities"], model(knowledge, server))
+    assert [{name for name in ("Gil", "Hal", "Ian") if name in line} for line in reports()[:1]] == [
+        {"Gil", "Hal", "Ian"}]
+    assert len(reports()) <= 3
+    assert reports("vector") == []
+
+
 @pytest.mark.usefixtures("alone")
 def test_the_command_writes_only_when_it_is_told_to(
         tmp_path: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch,

@@ -2,11 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from qafd.explain.chains import Chain
 from qafd.explain.conditions import AnswerConditions, ConditionRow
 from qafd.explain.paths import ReasoningPath
+from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.markdown import CITED
@@ -21,7 +24,8 @@ from qafd.retrieve.base import (
     Structure,
     StructureKind,
 )
-from qafd.retrieve.layers import merged_descriptions
+from qafd.retrieve.layers import layers_of, merged_descriptions, states
+from qafd.retrieve.layers.communities import Communities
 from qafd.storage import Workspace
 from qafd.wording.explanations import say_chain, say_path
 
@@ -32,6 +36,7 @@ RELATIONS = 40  # whose descriptions are looked up
 PASSAGE = 8000  # characters of a passage at most
 TABLE = 0.6  # of the budget, for the conditions of candidates
 SAID = 400  # characters of a relation's description
+LEVEL, CLUSTERS = 2, 3  # of communities with a report by a model
 COPY = 0.9  # shared words over all words of two passages, from which they count as one
 
 MEASURES = {"path": "reliability", "flow_path": "mean energy"}
@@ -97,6 +102,24 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
         unsaid = _unsaid_chains(ways, "\n".join(passage.text for passage in chosen))
         lines += _block_lines({"Reasoning paths": (unsaid, 1.0)}, left)
     return _with_passages([], chosen, retrieval, budget, lines)
+
+
+def add_reports(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
+    """Return a diffusion with the reports of a model on the communities that it fills most, QS-Step 3."""
+    written = any(layer.name == "communities" and layer.written for layer in states(store))
+    if not written or retrieval.method != "qafd" or retrieval.revision != graph.revision:
+        return retrieval
+    layer = layers_of(graph, store, ("communities",)).get("communities")
+    if not isinstance(layer, Communities):
+        return retrieval
+    home, filled = layer.cut(LEVEL, len(graph)), np.zeros(len(layer))
+    for node in retrieval.nodes:
+        if node.state == SATURATED and home[graph.row[node.id]] >= 0:
+            filled[home[graph.row[node.id]]] += node.importance
+    best = np.argsort(-filled, kind="stable")[:CLUSTERS]
+    return replace(retrieval, structures=tuple(
+        Structure(StructureKind.REPORT, float(filled[at]), (), layer.titles[at], layer.texts[at])
+        for at in best.tolist() if filled[at] > 0))
 
 
 def _block_lines(blocks: Mapping[str, tuple[Iterator[str], float]], budget: int) -> list[str]:

@@ -49,9 +49,9 @@ class FlowPaths(Method):
     energy that reaches a node from several neighbors adds up before it is compared with tau,
     which is `prune` times the largest energy of the hop; from a passage to its entities
     W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda, sends it
-    decay * lambda times its cosine, as no equation uses B. Paths visit no node twice, and the
-    best are exact up to three hops. Retrieved are the activated entities and the nodes on the
-    best paths; other nodes with energy are only touched.
+    decay * lambda times its cosine, as no equation uses B. Paths visit no node twice, those of
+    one hop come last, and the best are exact up to three hops. Retrieved are the activated
+    entities and the nodes on the best paths; other nodes with energy are only touched.
     """
 
     label: ClassVar[str] = "FlowRAG paths"
@@ -226,8 +226,8 @@ def spread(sentences: Sentences, start: Floats, bound: Floats, *, hops: int, dec
 def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
     """Return the `count` paths from an activated entity to a passage with the largest mean energy.
 
-    Score(P) of Eq. (8); ties by the ids along the path. A mean favors short paths: the first ones are
-    often a single hop from an activated entity to a passage. For every edge the best paths that
+    Score(P) of Eq. (8); ties by the ids along the path. A path of one hop only says that a passage has a
+    name, and a mean favors short paths: so these come last. For every edge the best paths that
     arrive over it are kept, so that a path that may not turn back finds another way.
     """
     def order(path: Path) -> tuple[float, tuple[str, ...]]:
@@ -248,7 +248,7 @@ def best_paths(graph: Graph, flow: Flow, count: int) -> list[Path]:
         if number % 2 == 0:
             ended += [(total / len(rows), rows) for some in arriving.values()
                       for total, rows in some]
-    return nsmallest(count, ended, key=order)
+    return nsmallest(count, ended, key=lambda path: (len(path[1]) == 2, order(path)))
 
 
 def _nodes(graph: Graph, plan: QueryPlan, flow: Flow, start: Floats, paths: Sequence[Path],

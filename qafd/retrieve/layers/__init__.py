@@ -233,6 +233,8 @@ class _Builder:
             layer = build(name, graph, texts, self._embedder, olds.get(name), self._report, writer)
             store.layers.put(name, version, LAYERS[name].builder, pack(layer))
             self._count(name, writer)
+            for read in _LAYERS.values():  # the same graph may have another text now
+                read.pop(name, None)
             built.append(name)
         return tuple(built)
 
