@@ -567,16 +567,14 @@ class KnowledgeGraph:
         return erase(self.url, names, keys=self._keys)
 
     def answer(self, asked: str | Retrieval, plan: QueryPlan | None = None, *,
-               client: "LLM | openai.OpenAI | None" = None, model: str = "",
-               budget: int = TOKENS, length: str = "short",
-               method: str | Retriever = "qafd") -> Answer:
+               client: "LLM | openai.OpenAI | None" = None, model: str = "") -> Answer:
         """Answer a question by cited sentences, and with a model also in its own words.
 
         Parameters
         ----------
         asked : str or Retrieval
-            A question is planned and retrieved first, by `method`; a client reads it, too. Give
-            the retrieval of a plan without one to leave it to the rules.
+            A question is planned and retrieved first; a client reads it, too. Give the retrieval of
+            a plan without one to leave it to the rules.
         plan : QueryPlan, optional
             Of the question that `asked` was retrieved for, to save reading it again.
         client : LLM or openai.OpenAI, optional
@@ -584,10 +582,6 @@ class KnowledgeGraph:
         model : str
             The model of an `openai.OpenAI` client, as its endpoint calls it; by default the one
             that reads this workspace, if the endpoint has it, else the only one that it has.
-        budget : int
-            Tokens of context that the model gets.
-        length : str
-            A key of `qafd.models.prompts_answer.LENGTHS`.
 
         Raises
         ------
@@ -599,7 +593,7 @@ class KnowledgeGraph:
         llm = None if client is None else self._language_model(client, model)
         if isinstance(asked, str):
             plan = self.plan(asked, client=llm)
-            asked = self.retrieve(plan, method)
+            asked = self.retrieve(plan)
         plan = plan or self.plan(asked.query, further=asked.further)
         with self.store() as store:  # to the end, or the call would open and close the file
             # A retrieval solved again, as for "what if", has no texts yet.
@@ -607,7 +601,7 @@ class KnowledgeGraph:
             answer = extract_answer(put_reached_first(asked), plan, corpus_of(self.graph, store, ()), store)
             if llm is None or not asked.passages:
                 return answer
-            draft = draft_answer(self, asked, plan, budget=budget, length=length)
+            draft = draft_answer(self, asked, plan)
             reply = llm.complete(draft.messages, max_tokens=self._calls.reply_tokens)
             return replace(answer, written=cite_reply(self, draft, reply, llm.name))
 
