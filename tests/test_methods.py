@@ -222,25 +222,6 @@ def test_global_brings_the_relations_whose_ends_are_nearest():
 
 # path
 
-def graph_of(*edges):
-    names = sorted({end for edge in edges for end in edge})
-    return Graph.build(names, None, None, [names.index(u) for u, _ in edges],
-                       [names.index(v) for _, v in edges])
-
-
-def paths_of(graph, seeds, decay=0.8, threshold=0.3):
-    found = flow_paths(graph, np.array([graph.row[s] for s in seeds]), decay, threshold)
-    return {"".join(graph.ids[row] for row in path.rows): path.reliability for path in found}
-
-
-def test_an_edge_at_the_threshold_passes_nothing_on():
-    # Four ways out of a: 1/4 each, below .3, so only the direct edge arrives. Into a from b the
-    # same holds, so no detour survives in either direction.
-    edges = ["ab", *(f"a{x}" for x in "xyz"), *(f"{x}b" for x in "xyz")]
-    assert paths_of(graph_of(*edges), "ab") == pytest.approx({"ab": 0.25})
-    assert len(paths_of(graph_of(*edges), "ab", threshold=0.2)) == 4
-
-
 def brute_force(graph, seeds, decay, threshold):
     """Reliability of every path by walking all simple paths of at most 3 steps."""
     g = networkx.Graph()
