@@ -65,6 +65,12 @@ def schema_of(tables: dict[str, list[str]], *joins: Join) -> Schema:
                name.endswith("*")) for name in names)) for table, names in tables.items()], joins)
 
 
+def link(question: str, schema: Schema) -> LinkedSchema:
+    """The schema linked by words alone, without flow."""
+    graph = schema_graph(schema, local_embedder())
+    return link_schema(question, schema, graph, np.zeros(len(graph)), np.zeros(len(graph)))
+
+
 def pairs(schema: Schema) -> set[tuple[str, str, bool]]:
     return {(*join.pairs[0], join.inferred) for join in schema.joins}
 
@@ -173,9 +179,7 @@ def test_reachable_tables_are_joined_by_the_shortest_tree() -> None:
 def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question: str, columns: set[str]
                                                                         ) -> None:
     schema = schema_of({"songs": ["id*", "release", "year", "chart_release_year"]})
-    graph = schema_graph(schema, local_embedder())
-    nothing = np.zeros(len(graph))
-    assert set(link_schema(question, schema, graph, nothing, nothing).columns) == columns
+    assert set(link(question, schema).columns) == columns
 
 
 @pytest.mark.parametrize(("question", "tables"), [
@@ -186,17 +190,13 @@ def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question
 def test_a_parent_whose_key_the_child_has_is_left_out_unless_more_may_be_asked_of_it(
         question: str, tables: set[str]) -> None:
     schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name", "engine"]})
-    graph = schema_graph(schema, local_embedder())
-    nothing = np.zeros(len(graph))
-    assert set(link_schema(question, schema, graph, nothing, nothing).tables) == tables
+    assert set(link(question, schema).tables) == tables
 
 
 def test_a_table_that_joins_two_others_stays_without_being_asked_for() -> None:
     schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name"],
                         "repairs": ["id*", "ferry_id", "cost"]})
-    graph = schema_graph(schema, local_embedder())
-    nothing = np.zeros(len(graph))
-    linked = link_schema("Which sailings have repairs?", schema, graph, nothing, nothing)
+    linked = link("Which sailings have repairs?", schema)
     assert set(linked.tables) == {"sailings", "ferries", "repairs"}
     assert len(linked.joins) == 2
 
