@@ -100,10 +100,11 @@ def _only_updates(store: Workspace, job: int) -> bool:
     return not store.queue.given(job) and not store.queue.layers(job)
 
 
-def retry(store: Workspace, names: Iterable[str], keys: Keys = NO_KEYS) -> int:
-    """A new job for files that failed or were cancelled; returns its id."""
+def retry(store: Workspace, names: Iterable[str], keys: Keys = NO_KEYS,
+          layers: Iterable[str] = ()) -> int:
+    """A new job for files that failed or were cancelled, and these layers; returns its id."""
     with store.transaction():
-        job = store.queue.add()
+        job = store.queue.add(layers)
         _note_keys(store, job, keys)
         store.files.retry(names, job)
     return job
@@ -115,11 +116,8 @@ def resume(store: Workspace, job: int, keys: Keys = NO_KEYS) -> int:
     Files that cannot be read at all are left out.
     """
     with store.transaction():
-        following = store.queue.add(store.queue.layers(job))
-        _note_keys(store, following, keys)
         left = [file.name for file in store.files.all() if file.deleted_at is None and _is_left(file)]
-        store.files.retry(left, following)
-    return following
+        return retry(store, left, keys, store.queue.layers(job))
 
 
 def _is_left(file: File) -> bool:

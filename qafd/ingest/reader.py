@@ -254,10 +254,6 @@ def engine_of(choice: ModelChoice, store: Workspace, keys: Keys, run: str, local
         return local.engine(choice.languages)
     meter = meter_of(store, choice.cap, run)
     embedder = embedder_of(choice, store, keys, meter, run)
-    if embedder is not None and embedder.price is None and choice.cap.cost is not None:
-        raise ParameterError(f"there is no price for {embedder.name}, so its cost cannot be "
-                             "capped; enter its price in Settings or with --embed-price, or "
-                             "cap calls or tokens")
     base = (local.engine(choice.languages) if embedder is None
             else EndpointEngine(local.extractor, embedder))
     if not choice.model:

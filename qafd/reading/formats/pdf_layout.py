@@ -109,7 +109,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     order = _order_columns(text, boxes)
     if tables or order != boxes:
         plain = "\n".join(_write(text, order, [box for box, _ in tables]))
-    for label, value in [*_form_values(pdf, page, text, boxes), *_notes(page)]:
+    for label, value in _annotations(pdf, page, text, boxes):
         line = f"{label.rstrip(': ')}: {value}"
         lines = plain.split("\n")
         place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
@@ -260,39 +260,30 @@ def _is_prose(text: "PageText", column: list[Box]) -> bool:
     return full and median(len(_text_in(text, box)) for box in column) >= _PROSE
 
 
-def _form_values(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: Sequence[Box]
+def _annotations(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: Sequence[Box]
                  ) -> Iterator[tuple[str, str]]:
-    """Yield the label and the value of each field of a form that is filled in."""
+    """Yield the label and the value of each form field that is filled in, and of each note."""
     from pypdfium2 import raw
 
-    if pdf.formenv is None:
-        return
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         mark = raw.FPDFPage_GetAnnot(page, number)
-        if raw.FPDFAnnot_GetSubtype(mark) == raw.FPDF_ANNOT_WIDGET:
+        label, value = "Note", ""
+        sort = raw.FPDFAnnot_GetSubtype(mark)
+        if sort in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT):
+            value = _string(raw.FPDFAnnot_GetStringValue, mark, b"Contents")
+        elif sort == raw.FPDF_ANNOT_WIDGET and pdf.formenv is not None:
             value = _string(raw.FPDFAnnot_GetFormFieldValue, pdf.formenv, mark)
             kind = raw.FPDFAnnot_GetFormFieldType(pdf.formenv, mark)
             if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
                 value = "yes" if raw.FPDFAnnot_IsChecked(pdf.formenv, mark) else ""
             box = raw.FS_RECTF()
-            if value and raw.FPDFAnnot_GetRect(mark, box):
-                near = _label((box.left, box.bottom, box.right, box.top), boxes)
-                label = _text_in(text, near) if near else ""
-                yield label or _string(raw.FPDFAnnot_GetFormFieldAlternateName, pdf.formenv, mark) or _string(
-                    raw.FPDFAnnot_GetFormFieldName, pdf.formenv, mark), value
-        raw.FPDFPage_CloseAnnot(mark)
-
-
-def _notes(page: "PdfPage") -> Iterator[tuple[str, str]]:
-    """Yield the text of each note that a reader put on a page, after a label."""
-    from pypdfium2 import raw
-
-    for number in range(raw.FPDFPage_GetAnnotCount(page)):
-        mark = raw.FPDFPage_GetAnnot(page, number)
-        if raw.FPDFAnnot_GetSubtype(mark) in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT):
-            note = _string(raw.FPDFAnnot_GetStringValue, mark, b"Contents")
-            if note:
-                yield "Note", note
+            raw.FPDFAnnot_GetRect(mark, box)
+            near = _label((box.left, box.bottom, box.right, box.top), boxes)
+            label = near and _text_in(text, near) or _string(
+                raw.FPDFAnnot_GetFormFieldAlternateName, pdf.formenv, mark) or _string(
+                raw.FPDFAnnot_GetFormFieldName, pdf.formenv, mark)
+        if value:
+            yield label, value
         raw.FPDFPage_CloseAnnot(mark)
 
 
