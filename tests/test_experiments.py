@@ -87,6 +87,9 @@ COMMANDS = {
         "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl "
         "--judge empowerment --alone",
         grade, (100, 0, 2)),
+    "FlowRAG 2, 3; QAFD-RAG 6, 7: recall, settings": (
+        "eval retrieval --questions hotpot.jsonl --methods flowrag,flow_path(macro=off),qafd:paper",
+        lambda found: [one["recall@5"] for one in found["methods"].values()], [1, 1, 1]),
     "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flowrag", "contains"), 1),
 }
 
@@ -98,9 +101,9 @@ def test_the_table_of_a_paper_is_made_by_its_command(
     monkeypatch.chdir(folder)
     with serving(reply) as server:
         arguments = command.format(folder=folder).split()
-        if not command.startswith("eval exact"):
+        if not command.startswith(("eval exact", "eval retrieval")):
             arguments += ["--model", "tiny", "--base-url", server.url]
-        assert main([*arguments, "--json"]) == 0
+        assert main([*arguments, "--json", *["-"] * command.startswith("eval retrieval")]) == 0
         plans = sum("high_level_keywords" in json.dumps(body) for body in server.bodies)
     assert read(json.loads(capsys.readouterr().out)) == expected
     assert bool(plans) == command.startswith("eval answers")

@@ -423,7 +423,8 @@ PRESETS = {
     "paper": Preset(
         "As in the paper", "68% of the passages that answer are among the first five (recall@5, mean of "
         "three question sets). Measured with all seeds at once; seed by seed, as here, HotpotQA has 76 "
-        "instead of 77.", FlowDiffusion(
+        "instead of 77. The pipeline of the paper's Tables 1, 2 and 5; qafd:multihop is that of "
+        "Table 3.", FlowDiffusion(
         mass=50.0, seeds=40, variant="hybrid", rule="source-degree", capacity="degree",
         seeding="keywords", layer="entities", diffusions="each")),
     "tokens": Preset(
