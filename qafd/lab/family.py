@@ -56,14 +56,14 @@ class FamilyMember:
     certificate: Certificate
 
 
-def solve_member(problem: Problem, share: float, restart: float = RESTART) -> FamilyMember:
+def solve_member(problem: Problem, share: float) -> FamilyMember:
     """Solve a member of the family of a question's problem, see `solve_between`."""
     return solve_between(problem.layer, problem.gates, problem.seeds.rows, problem.mass,
-                         problem.method.capacity, share, restart)
+                         problem.method.capacity, share)
 
 
-def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacity: str, share: float,
-                  restart: float = RESTART) -> FamilyMember:
+def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacity: str, share: float
+                  ) -> FamilyMember:
     """Solve a member exactly: nodes enter the support while they hold more than they may.
 
     x only grows with the support, since the matrix is an M-matrix, so no node ever leaves it.
@@ -71,11 +71,11 @@ def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacit
     Raises
     ------
     ParameterError
-        The share or the restart is out of range, or the layer has more than `LARGEST` nodes.
+        The share is not in [0, 1], or the layer has more than `LARGEST` nodes.
     """
     n = len(layer)
-    if not 0 <= share <= 1 or not 0 < restart < 1:
-        raise ParameterError(f"share {share} and restart {restart} are no member; choose 0 to 1")
+    if not 0 <= share <= 1:
+        raise ParameterError(f"share {share} is no member of the family; choose 0 to 1")
     if n > LARGEST:
         raise ParameterError(f"the members of a family are solved over all of {n:,} nodes; the limit is "
                              f"{LARGEST:,}")
@@ -84,7 +84,7 @@ def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacit
     poured = fit(layer, rows, mass, capacity)
     source = sum_at(poured.rows, poured.mass, n)
     room = max(share, LEAST) * layer.capacity(capacity).astype(np.float64)
-    leak = (1 - share) * 2 * restart / (1 - restart) * degree
+    leak = (1 - share) * 2 * RESTART / (1 - RESTART) * degree
     adjacent = csr_matrix(  # type: ignore[no-untyped-call]
         (weight, layer.neighbors, layer.indptr), (n, n))
     matrix = (diags(degree + leak) - adjacent).tocsr()  # type: ignore[no-untyped-call]

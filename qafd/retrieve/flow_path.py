@@ -48,8 +48,8 @@ class FlowPaths(Method):
     Where the paper is silent: summaries are extractive; a cosine counts 0.001 at least;
     energy that reaches a node from several neighbors adds up before it is compared with tau,
     which is `prune` times the largest energy of the hop; from a passage to its entities
-    W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda, sends it
-    decay * lambda times its cosine, as no equation uses B. Paths visit no node twice, those of
+    W = C, whose rows sum to 1 by Eq. (2); a summary, bound to its passage by lambda = 1, sends
+    it decay times its cosine, as no equation uses B. Paths visit no node twice, those of
     one hop come last, and the best are exact up to three hops. Retrieved are the activated
     entities and the nodes on the best paths; other nodes with energy are only touched.
     """
@@ -70,8 +70,6 @@ class FlowPaths(Method):
                      "entities, 3 those of the entities these passages mention.")
     prune: float = knob(0.05, 0.0, 0.5, advanced=True, help="tau of Eq. (7) as a share of the "
                         "largest energy of the hop.")
-    binding: float = knob(1.0, 0.0, 1.0, advanced=True, help="lambda: the weight of the link "
-                          "between a summary and its passage.")
     macro: str = knob("on", options=("on", "off"), advanced=True, help="Summaries activate their "
                       "entities and feed their passages; off as in the ablation of Figure 3.")
     frequency: str = knob("on", options=("on", "off"), advanced=True, help="Energy prefers passages "
@@ -94,7 +92,7 @@ class FlowPaths(Method):
             sentences = replace(sentences, contains=_once(sentences.contains))
         start = np.maximum(micro.activation(len(graph)), macro.activation(len(graph)))  # Eq. (3)
         bound = np.zeros(len(graph))
-        np.add.at(bound, macro.passages, self.decay * self.binding * macro.cosines)
+        np.add.at(bound, macro.passages, self.decay * macro.cosines)
         flow = spread(sentences, start, bound, hops=self.hops, decay=self.decay, prune=self.prune)
         paths = best_paths(graph, flow, self.paths)
         passages = corpus.passages.rows[flow.energy[corpus.passages.rows] > 0]
@@ -102,7 +100,7 @@ class FlowPaths(Method):
         listed = (*_nodes(graph, plan, flow, start, paths, (micro, macro)),
                   *micro.nodes(graph), *macro.nodes(graph))
         lines = (*micro.edges(graph, start), *macro.edges(graph, start),
-                 *_bindings(graph, macro, self, flow), *_edges(graph, flow))
+                 *_bindings(graph, macro, self.decay, flow), *_edges(graph, flow))
         return Retrieval(
             query=plan.question, method="flow_path", params=params_of(self),
             seeds=tuple(sorted(node.id for node in listed if node.seed)),
@@ -315,14 +313,13 @@ def _edges(graph: Graph, flow: Flow) -> Iterator[RetrievedEdge]:
         yield RetrievedEdge(graph.ids[ends[0]], graph.ids[ends[1]], "mention", abs(moved), 1.0)
 
 
-def _bindings(graph: Graph, macro: _Branch, method: FlowPaths,
+def _bindings(graph: Graph, macro: _Branch, decay: float,
               flow: Flow) -> Iterator[RetrievedEdge]:
     """Yield the links of the activating summaries to their passages, less those that a hop pruned."""
     for place, row in enumerate(macro.passages.tolist()):
-        moved = method.decay * method.binding * float(macro.cosines[place])
+        moved = decay * float(macro.cosines[place])
         if moved > 0 and flow.energy[row] > 0:
-            yield RetrievedEdge(macro.id(graph, place), graph.ids[row], "binding", moved,
-                                method.binding)
+            yield RetrievedEdge(macro.id(graph, place), graph.ids[row], "binding", moved, 1.0)
 
 
 def _short(text: str) -> str:
