@@ -36,7 +36,16 @@ def of_the_app():
     first = statistics.median(row["first_picture_s"] for row in starts)
     slider = statistics.median(row["slider_ms_median"] for row in starts)
     yield "server start to colored sample in the browser", f"{first:.1f} s", "5 s", "start.py"
-    yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "300 ms", "start.py"
+    yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "250 ms", "start.py"
+    cards, frames = (statistics.median(row[name] for row in starts)
+                     for name in ("card_ms_median", "drag_frame_ms_median"))
+    yield "click on a node to its card, median", f"{cards:.0f} ms", "200 ms", "start.py"
+    yield "frame while the mass is dragged, median", f"{frames:.1f} ms", "16.7 ms", "start.py"
+    slow = [row for row in result("start") if "slow_skeleton_s" in row]
+    skeleton, painted = (statistics.median(row[name] for row in slow)
+                         for name in ("slow_skeleton_s", "slow_first_picture_s"))
+    yield ("skeleton and first picture at 1.6 Mbit/s", f"{skeleton:.1f} s, {painted:.1f} s", "1 s, 8 s",
+           "start.py")
     yield "requests to other hosts", str(foreign["foreign_requests"]), "0", "start.py"
 
 
