@@ -17,6 +17,7 @@ def build(name: str, folder: Path) -> Path:
     knowledge.add_files([HERE / name], processes=1)
     with knowledge.store() as store:
         store.compact()
+    path.with_name(f".{path.name}.lock").unlink(missing_ok=True)  # of its writer
     return path
 
 
