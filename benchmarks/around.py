@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from typed import measure_sets
 
-from qafd.plan import Planner
+from qafd.plan.asking import find_asking
 
 AROUND = {
     "nothing": "{}",
@@ -21,7 +21,7 @@ AROUND = {
     "please tell me": "Could you please tell me: {}",
     "a request": "{} Please answer in one sentence.",
 }
-READERS = {"what asks": Planner._find_asking, "all": lambda _, doc: doc.text}
+READERS = {"what asks": find_asking, "all": lambda doc, _: doc.text}
 
 
 def measure(typed):
@@ -29,7 +29,7 @@ def measure(typed):
     for around, template in AROUND.items():
         texts = [template.format(question) for question in typed.questions]
         for read, reader in READERS.items():
-            with patch.object(Planner, "_find_asking", reader):
+            with patch("qafd.plan.find_asking", reader):
                 yield {"around": around, "read": read, **typed.rate(texts)}
 
 

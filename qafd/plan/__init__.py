@@ -18,6 +18,7 @@ from qafd.models.prompts_answer import (
     read_further,
     read_plan,
 )
+from qafd.plan.asking import find_asking
 from qafd.plan.linking import Named, named_in, names_of
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.names.cjk import TERM
@@ -90,7 +91,7 @@ class Planner:
         doc = self._tag(asked)
         heard = asked
         if doc is not None and self._reads_passages:
-            heard = self._find_asking(doc)
+            heard = find_asking(doc, self._find_proper(doc))
         if heard != asked:
             notices.append(notice(NoticeKind.READ_IN_PART, text=heard))
             doc = self._tag(heard)
@@ -110,17 +111,11 @@ class Planner:
         with _READING:
             return nlp(asked)
 
-    def _find_asking(self, doc: "Doc") -> str:
-        """Return the sentences with a question mark or a name of the graph; all where nothing asks so."""
-        sentences = list(doc.sents)
-        asking = [one for one in sentences if one.text.endswith("?")]
+    def _find_proper(self, doc: "Doc") -> list[tuple[int, int]]:
+        """Return the places of names of the graph that a text does not write small."""
         nlp, _ = tagger()
-        for name in self._names.find(doc.text, nlp.Defaults.stop_words):
-            if not is_written_small(doc.text[name.start:name.end]):
-                asking += [one for one in sentences if one.start_char <= name.start < one.end_char]
-        if not any(one.text.endswith("?") for one in asking):
-            return doc.text
-        return " ".join(one.text.strip() for one in sentences if one in asking)
+        return [(start, end) for _, start, end in self._names.find(doc.text, nlp.Defaults.stop_words)
+                if not is_written_small(doc.text[start:end])]
 
     def _read(self, asked: str, doc: "Doc | None") -> tuple[QueryPlan, str]:
         """Return the plan of a text, and the text with its misspelled names put right."""
