@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qafd.reading.names.entry import entry_of, find_verb, names_something
+from qafd.reading.names.entry import entry_of, find_verb, is_no_name, names_something
 from qafd.reading.names.foreign import read_other
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.names.tagger import is_in_dictionary, is_verb, tagger
@@ -117,7 +117,7 @@ class LocalExtractor:
         if name.endswith(".") and not _ABBREVIATED.search(name):
             name = name[:-1]
         key = canonical(name)
-        if not (self._names(key) or key in lexicon("names", "given")) or name.islower():
+        if not (self._names(key) or key in lexicon("names", "given")) or name.islower() or is_no_name(name):
             return None
         return Mention(key, name, start, start + len(name), number, kind)
 

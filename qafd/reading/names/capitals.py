@@ -124,7 +124,7 @@ def _german(run: list[_Word], words: Sequence[_Word], first: int) -> list[_Word]
     described = len(before) == 2 and before[0] in determiners and not words[at - 1].capital
     if len(run) == 1 and (determined or described) and not run[0].text.isupper():
         return []
-    company = run[-1:] != [] and run[-1].low in lexicon("names", "no_names")  # "die Lindau Pumpen GmbH"
+    company = run[-1:] != [] and run[-1].text in lexicon("names", "no_names")  # "die Lindau Pumpen GmbH"
     if len(run) > 2 and (determined or described) and run[1].capital and not company:
         return run[1:]
     return run

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
-from qafd.reading.text import canonical, words_of
+from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Extraction, Mention
 from qafd.resources import lexicon
 
@@ -20,11 +20,13 @@ _SMALL = frozenset(("of", "and", "the", "for", "in", "on", "de"))
 
 
 def names_something(key: str) -> bool:
-    """Return True if a key can be a name: 2 to 100 characters, letters among them, and not only words
-    as "GmbH" or "Regards"."""
-    if not (2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)):
-        return False
-    return not lexicon("names", "no_names").issuperset(word for word, _, _ in words_of(key))
+    """Return True if a key can be a name: 2 to 100 characters, letters among them."""
+    return 2 <= len(key) <= 100 and any(letter.isalpha() for letter in key)
+
+
+def is_no_name(text: str) -> bool:
+    """Return True for a legal form or an address alone, as "GmbH", "Mr." or "Regards"; "MR" is a name."""
+    return text.removesuffix(".") in lexicon("names", "no_names")
 
 
 def entry_of(

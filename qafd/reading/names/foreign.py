@@ -9,7 +9,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from qafd.reading.names import capitals, cjk
-from qafd.reading.names.entry import entry_of, names_something
+from qafd.reading.names.entry import entry_of, is_no_name, names_something
 from qafd.reading.names.languages import CHINESE, JAPANESE, OTHER, function_words
 from qafd.reading.text import canonical
 from qafd.reading.text.lines import (
@@ -117,10 +117,11 @@ def read_other(chunk: Chunk, language: str, extractor: str) -> Extraction:
     terms: list[Mention] = []
     for start, end, kind in found:
         number = max(0, bisect_right(bounds, start, key=itemgetter(0)) - 1)
-        key = canonical(text[start:end])
-        if start in columns or start >= bounds[number][1] or not names_something(key):
+        name = text[start:end]
+        key = canonical(name)
+        if start in columns or start >= bounds[number][1] or not names_something(key) or is_no_name(name):
             continue
-        mention = Mention(key, text[start:end], start, end, number, kind)
+        mention = Mention(key, name, start, end, number, kind)
         (terms if kind == cjk.TERM else named).append(mention)
 
     def label(source: Mention, target: Mention) -> str:
