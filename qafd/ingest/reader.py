@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from qafd.errors import ParameterError
 from qafd.ingest.embedding import EndpointEngine, MeteredEmbedder
@@ -95,11 +95,12 @@ class ModelChoice:
 
 
 def read_choice(store: Workspace) -> ModelChoice:
-    """The choice of a workspace."""
+    """Return the choice of a workspace, without settings that another version of qafd stored there."""
     stored = store.log.choice
     if not stored:
         return ModelChoice()
-    values = json.loads(stored)
+    known = {field.name for field in fields(ModelChoice)}
+    values = {name: value for name, value in json.loads(stored).items() if name in known}
     prices = {name: Price(**price) for name in ("price", "embed_price")
               if (price := values.pop(name, None))}
     return ModelChoice(**{**values, **prices, "types": tuple(values["types"]),
