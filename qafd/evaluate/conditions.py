@@ -230,4 +230,5 @@ def _rank(node: RetrievedNode) -> tuple[object, ...]:
 def _mean(name: str, trials: Sequence[FactualTrial]) -> FactualScore:
     rows = np.array([[one.hit_1, one.hit_5, one.precision, one.recall, one.milliseconds] for one in trials]
                     or [[0.0] * 5])
-    return FactualScore(name, len(trials), *rows[:, :4].mean(axis=0).tolist(), float(np.median(rows[:, 4])))
+    first, five, precision, recall = rows[:, :4].mean(axis=0).tolist()
+    return FactualScore(name, len(trials), first, five, precision, recall, float(np.median(rows[:, 4])))
