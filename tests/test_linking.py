@@ -12,6 +12,7 @@ from qafd.plan.linking import (
     Names,
     is_misspelled,
     named_in,
+    names_of,
 )
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
@@ -115,3 +116,12 @@ def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> N
 def test_of_a_name_as_few_letters_may_be_wrong_as_its_length_allows(typed: str, found: str) -> None:
     names = names_in("Ada Byron", "Grenoble", "Halle", "Valene", "Valons")
     assert names.alike(canonical(typed)) == found
+
+
+def test_the_names_of_a_graph_are_made_once_with_and_without_its_edits() -> None:
+    graph = Graph.build(["a", "b"], ["Kew Gardens", "Leer"], ["entity"] * 2)
+    plain, edited = names_of(graph), names_of(graph, {"the park": "kew gardens"})
+    assert plain is names_of(graph) is not edited
+    assert edited is names_of(graph, {"the park": "kew gardens"})
+    assert (plain.get("the park"), edited.get("the park")) == (None, "kew gardens")
+    assert names_of(graph, {"the park": "leer"}).get("the park") == "leer"

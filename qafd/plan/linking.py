@@ -452,17 +452,19 @@ def bare_name(typed: str) -> str:
     return _DETERMINER.sub("", _bare(typed))
 
 
-_NAMES: WeakKeyDictionary[Graph, tuple[Mapping[str, str], Names]] = WeakKeyDictionary()
+_NAMES: WeakKeyDictionary[Graph, dict[tuple[tuple[str, str], ...], Names]] = WeakKeyDictionary()
+_STATES = 2  # of the edits of a graph whose names are kept: as they are now, and without edits
 
 
 def names_of(graph: Graph, merged: Mapping[str, str] | None = None) -> Names:
-    """Return the names of a graph; kept for each graph in memory and state of its edits."""
+    """Return the names of a graph; kept for each graph in memory and two states of its edits."""
     wanted = dict(merged or {})
-    kept = _NAMES.get(graph)
-    if kept is None or kept[0] != wanted:
-        kept = wanted, Names(graph, wanted, columns_of(graph))
-        _NAMES[graph] = kept
-    return kept[1]
+    kept, state = _NAMES.setdefault(graph, {}), tuple(sorted(wanted.items()))
+    if state not in kept:
+        if len(kept) == _STATES:
+            kept.pop(next(iter(kept)), None)
+        kept[state] = Names(graph, wanted, columns_of(graph))
+    return kept[state]
 
 
 def entities_named(graph: Graph, names: Iterable[str]) -> dict[str, str]:
