@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from html import escape
@@ -449,23 +450,49 @@ def test_the_notes_of_a_reader_are_read_with_their_page() -> None:
     assert draft.text == "The price is 500 crowns.\nNote: Now 450 crowns."
 
 
-def test_letters_from_right_to_left_are_read_in_their_order_however_they_are_drawn() -> None:
-    text = "ليلى حداد (منذ 1982) لها 12,5."
-    drawn = text.replace("1982", "2891").replace("12,5", "5,21").translate(str.maketrans("()", ")("))
-    letters = sorted(set(drawn) - {" "})
+def pdf_from_right(*lines: tuple[int, int, str], rules: bytes = b"") -> bytes:
+    """A PDF with texts in letters from right to left, each at its right end, the last letter drawn first."""
+    turned = [(x, y, text.translate(str.maketrans("()", ")("))) for x, y, text in lines]
+    turned = [(x, y, re.sub(r"[0-9.,]*[0-9]", lambda number: number[0][::-1], text))
+              for x, y, text in turned]
+    letters = sorted({*"".join(text for _, _, text in turned)} - {" "})
     codes = {letter: 0x41 + at for at, letter in enumerate(letters)}
-    shown = b"".join(b"BT /F1 10 Tf %d 700 Td <%02x> Tj ET\n" % (500 - 6 * at, codes[letter])
-                     for at, letter in reversed(list(enumerate(drawn))) if letter != " ")
+    shown = b"".join(
+        b"BT /F1 10 Tf %d %d Td <%02x> Tj ET\n" % (x - 6 * at, y, codes[letter])
+        for x, y, text in turned for at, letter in reversed(list(enumerate(text))) if letter != " ")
     pairs = "\n".join(f"<{code:02x}> <{ord(letter):04x}>" for letter, code in codes.items())
     names = (f"/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <00> <ff> "
              f"endcodespacerange {len(codes)} beginbfchar\n{pairs}\nendbfchar endcmap end end").encode()
-    streams = [b"<< /Length %d >>\nstream\n%s\nendstream" % (len(one), one) for one in (names, shown)]
-    draft, _ = read_one("x.pdf", pdf_of_objects([
+    streams = [b"<< /Length %d >>\nstream\n%s\nendstream" % (len(one), one)
+               for one in (names, rules + shown)]
+    return pdf_of_objects([
         b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Courier /ToUnicode 5 0 R >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 6 0 R "
-        b"/Resources << /Font << /F1 3 0 R >> >> >>", *streams]))
+        b"/Resources << /Font << /F1 3 0 R >> >> >>", *streams])
+
+
+def test_letters_from_right_to_left_are_read_in_their_order_however_they_are_drawn() -> None:
+    text = "ليلى حداد (منذ 1982) لها 12,5."
+    draft, _ = read_one("x.pdf", pdf_from_right((500, 700, text)))
     assert draft.text == text
+
+
+def test_columns_and_tables_from_right_to_left_begin_on_the_right() -> None:
+    right = ["كانت ليلى حداد تعمل في", "مصنع المراكب قرب البحر", "وكان اخوها ربان سفينة",
+             "كبيرة تبحر كل صباح هنا"]
+    left = [line.replace("ليلى حداد", "سلمى مراد").replace("اخوها", "ابوها") for line in right]
+    lines = [place for at, (one, two) in enumerate(zip(right, left, strict=True))
+             for place in ((250, 700 - 14 * at, two), (560, 700 - 14 * at, one))]
+    draft, _ = read_one("x.pdf", pdf_from_right(*lines))
+    assert draft.text.split() == " ".join(right + left).split()
+    rules = b"".join(b"%d %d m %d %d l S\n" % at for at in (
+        (50, 720, 350, 720), (50, 700, 350, 700), (50, 680, 350, 680), (50, 680, 50, 720),
+        (200, 680, 200, 720), (350, 680, 350, 720)))
+    draft, _ = read_one("x.pdf", pdf_from_right(
+        (340, 706, "المدينة"), (190, 706, "المدير"), (340, 686, "بيروت"), (190, 686, "ليلى حداد"),
+        rules=rules))
+    assert draft.text == "المدينة: المدير\nبيروت: ليلى حداد"
 
 
 @pytest.mark.parametrize(("text", "names"), [

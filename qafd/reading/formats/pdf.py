@@ -108,7 +108,7 @@ def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], in
             text: PageText = page.get_textpage()
             plain = _clean(text.get_text_bounded())
             if RightToLeft.fits(plain):
-                text = RightToLeft(text)
+                text = RightToLeft(text, page.get_width())
                 plain = _clean(text.get_text_bounded())
             layout = read_layout(pdf, page, text, plain)
             pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables))

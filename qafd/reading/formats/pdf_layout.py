@@ -18,6 +18,7 @@ _PIECES = 5_000  # of text on a page; one with more is a drawing
 _LINES = 400  # of tables on a page
 _THIN, _NEAR = 3.0, 4.0  # points: the width of a line, and the distance at which two lines touch
 _GUTTER = 8.0  # points between two columns at least
+_SPACE = 0.5  # of the height of a letter, between words of a line without spaces
 _ROWS = 4  # of two columns at least
 _PROSE = 20  # characters of a line in a column of prose at least
 _RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters from right to left
@@ -32,24 +33,39 @@ Box = tuple[float, float, float, float]
 class RightToLeft:
     """The text of a page in letters from right to left, as one reads it.
 
-    It has the methods of PDFium's page that are needed here. PDFium itself returns parts of such words
-    in the order in which they are drawn.
+    It has the methods of PDFium's page that are needed here, in a mirrored page of the same `width`: what is
+    read first is on the left. PDFium itself returns parts of such words in the order in which they
+    are drawn.
     """
 
-    def __init__(self, text: "PdfTextPage") -> None:
+    def __init__(self, text: "PdfTextPage", width: float) -> None:
         from pypdfium2 import raw
 
-        lines: dict[int, list[tuple[float, int, str, Box]]] = defaultdict(list)
+        self._width = width
+        lines: dict[int, list[tuple[float, bool, int, str]]] = defaultdict(list)
         x, y = ctypes.c_double(), ctypes.c_double()
         for place in range(text.count_chars()):
             letter = chr(raw.FPDFText_GetUnicode(text, place))
             if letter.isprintable():
                 raw.FPDFText_GetCharOrigin(text, place, x, y)
-                lines[round(y.value)].append((x.value, place, letter, text.get_charbox(place)))
-        self._lines = []
+                lines[round(y.value)].append((-x.value, letter != " ", -place, letter))
+        self._pieces: list[tuple[int, list[tuple[str, Box]]]] = []
         for baseline in sorted(lines, reverse=True):
-            ordered = sorted(lines[baseline], key=lambda one: (-one[0], one[2] != " ", -one[1]))
-            self._lines.append((baseline, [(letter, box) for _, _, letter, box in ordered]))
+            spaced = any(letter == " " for *_, letter in lines[baseline])
+            end = -math.inf
+            for _, is_letter, place, letter in sorted(lines[baseline]):
+                box = self.mirror(text.get_charbox(-place))
+                if is_letter and box[0] - end >= _GUTTER:
+                    self._pieces.append((baseline, []))
+                elif is_letter and not spaced and box[0] - end > _SPACE * (box[3] - box[1]):
+                    self._pieces[-1][1].append((" ", box))
+                if is_letter or end > -math.inf:
+                    self._pieces[-1][1].append((letter, box))
+                end = max(end, box[2]) if is_letter else end
+
+    def mirror(self, box: Box) -> Box:
+        """Return a box of the page in the mirrored one."""
+        return self._width - box[2], box[1], self._width - box[0], box[3]
 
     @staticmethod
     def fits(plain: str) -> bool:
@@ -57,23 +73,23 @@ class RightToLeft:
         return 3 * len(_RIGHT.findall(plain)) > sum(map(str.isalpha, plain)) > 0
 
     def count_rects(self) -> int:
-        """Return the number of lines."""
-        return len(self._lines)
+        """Return the number of pieces of lines, which wide gaps part."""
+        return len(self._pieces)
 
     def get_rect(self, number: int) -> Box:
-        """Return the box of a line."""
-        lefts, bottoms, rights, tops = zip(*(box for _, box in self._lines[number][1]), strict=True)
+        """Return the box of a piece."""
+        lefts, bottoms, rights, tops = zip(*(box for _, box in self._pieces[number][1]), strict=True)
         return min(lefts), min(bottoms), max(rights), max(tops)
 
     def get_text_bounded(self, left: float = -math.inf, bottom: float = -math.inf,
                          right: float = math.inf, top: float = math.inf) -> str:
         """Return the letters whose middles are in a box."""
-        found = []
-        for baseline, letters in self._lines:
+        found: dict[int, list[str]] = {}
+        for baseline, letters in self._pieces:
             if bottom - 1 <= baseline <= top:
-                found.append("".join(
+                found.setdefault(baseline, []).append("".join(
                     letter for letter, box in letters if left <= (box[0] + box[2]) / 2 <= right))
-        text = _LEFT.sub(lambda run: run[0][::-1], "\n".join(found))
+        text = _LEFT.sub(lambda run: run[0][::-1], "\n".join(map(" ".join, found.values())))
         opening = re.search(r"[()\[\]]", text)
         return text.translate(_MIRRORED) if opening and opening[0] in ")]" else text
 
@@ -103,6 +119,9 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     boxes = [text.get_rect(i) for i in range(min(text.count_rects(), _PIECES))]
     tables = []
     for columns, rows, segments in _find_rules(page):
+        if isinstance(text, RightToLeft):
+            columns = [text.mirror((at, 0.0, at, 0.0))[0] for at in reversed(columns)]
+            segments = [text.mirror(segment) for segment in segments]
         table = list(_cells(text, columns, rows, segments))
         if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
             tables.append(((columns[0], rows[-1], columns[-1], rows[0]), table))
@@ -278,7 +297,8 @@ def _annotations(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: S
                 value = "yes" if raw.FPDFAnnot_IsChecked(pdf.formenv, mark) else ""
             box = raw.FS_RECTF()
             raw.FPDFAnnot_GetRect(mark, box)
-            near = _label((box.left, box.bottom, box.right, box.top), boxes)
+            place = box.left, box.bottom, box.right, box.top
+            near = _label(text.mirror(place) if isinstance(text, RightToLeft) else place, boxes)
             label = near and _text_in(text, near) or _string(
                 raw.FPDFAnnot_GetFormFieldAlternateName, pdf.formenv, mark) or _string(
                 raw.FPDFAnnot_GetFormFieldName, pdf.formenv, mark)
