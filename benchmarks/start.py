@@ -151,7 +151,7 @@ def slow_line(browser):
                        lambda event: received.append(len(event["response"]["payloadData"]) * 3 / 4))
             began = time.perf_counter()
             page.goto(f"http://127.0.0.1:{port}", wait_until="commit")
-            page.wait_for_function("document.body && document.body.innerText.trim()", timeout=60_000)
+            page.locator(r"text=/\S/").first.wait_for(timeout=60_000)
             skeleton = time.perf_counter() - began
             page.wait_for_selector(PAINTED, timeout=60_000)
             return skeleton, time.perf_counter() - began, sum(received) / 1e6
