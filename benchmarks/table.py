@@ -30,20 +30,24 @@ def lines():
         yield from part()
 
 
+def median_of(rows, name):
+    """The median of a figure of some rows."""
+    return statistics.median(row[name] for row in rows)
+
+
 def of_the_app():
     starts = [row for row in result("start") if "start" in row]
     foreign = next(row for row in result("start") if "foreign_requests" in row)
-    first = statistics.median(row["first_picture_s"] for row in starts)
-    slider = statistics.median(row["slider_ms_median"] for row in starts)
-    yield "server start to colored sample in the browser", f"{first:.1f} s", "5 s", "start.py"
-    yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "250 ms", "start.py"
-    cards, frames = (statistics.median(row[name] for row in starts)
-                     for name in ("card_ms_median", "drag_frame_ms_median"))
-    yield "click on a node to its card, median", f"{cards:.0f} ms", "200 ms", "start.py"
-    yield "frame while the mass is dragged, median", f"{frames:.1f} ms", "16.7 ms", "start.py"
     slow = [row for row in result("start") if "slow_skeleton_s" in row]
-    skeleton, painted = (statistics.median(row[name] for row in slow)
-                         for name in ("slow_skeleton_s", "slow_first_picture_s"))
+    first = median_of(starts, "first_picture_s")
+    yield "server start to colored sample in the browser", f"{first:.1f} s", "5 s", "start.py"
+    slider = median_of(starts, "slider_ms_median")
+    yield "slider move to redrawn graph, median", f"{slider:.0f} ms", "250 ms", "start.py"
+    cards = median_of(starts, "card_ms_median")
+    yield "click on a node to its card, median", f"{cards:.0f} ms", "200 ms", "start.py"
+    frames = median_of(starts, "drag_frame_ms_median")
+    yield "frame while the mass is dragged, median", f"{frames:.1f} ms", "16.7 ms", "start.py"
+    skeleton, painted = median_of(slow, "slow_skeleton_s"), median_of(slow, "slow_first_picture_s")
     yield ("skeleton and first picture at 1.6 Mbit/s", f"{skeleton:.1f} s, {painted:.1f} s", "1 s, 8 s",
            "start.py")
     yield "requests to other hosts", str(foreign["foreign_requests"]), "0", "start.py"
@@ -150,7 +154,7 @@ def short():
     steps = next(row for row in result("prompt") if "two steps" in row)
     growth = {round(row["passages"], -4): row for row in result("scale") if "passages" in row}
     large = growth[100_000]
-    starts = statistics.median(row["first_picture_s"] for row in result("start") if "start" in row)
+    starts = median_of([row for row in result("start") if "start" in row], "first_picture_s")
     solver = {(row["path"], row["nodes"], row["alpha"]): row["ms"] for row in result("solver")
               if "path" in row and "alpha" in row}
     rows = [

@@ -136,7 +136,8 @@ def _promise(card: Card, settings: Settings) -> None:
 def _sifting(card: Card, _: Settings) -> None:
     """List the suppliers that meet each condition, and those that meet all."""
     lists = {name: card.toy.neighbors(name) for name in SOUGHT}
-    lists["all three"] = [name for name in lists[SOUGHT[0]] if all(name in each for each in lists.values())]
+    met = set(lists[SOUGHT[0]]).intersection(*lists.values())
+    lists["all three"] = [name for name in lists[SOUGHT[0]] if name in met]
     rows = [(name, len(names), join_words(names)) for name, names in lists.items()]
     table(columns_of(("Condition", "Met by", "Suppliers"), rows))
 

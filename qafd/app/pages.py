@@ -39,8 +39,10 @@ def page(name: str, default: str = FIRST) -> StreamlitPage:
 
 def pages(default: str = FIRST) -> dict[str, list[StreamlitPage]]:
     """Return all pages by their groups."""
-    return {group: [page(name, default) for name in names]
-            for group, names in GROUPS.items()}
+    grouped = {}
+    for group, names in GROUPS.items():
+        grouped[group] = [page(name, default) for name in names]
+    return grouped
 
 
 def name_of(page: StreamlitPage) -> str:
