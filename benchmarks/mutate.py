@@ -24,22 +24,20 @@ SECONDS = 25  # of tests for one change
 MARKS = "not browser and not chaos and not slow and not hostile"
 WARM = ("numpy", "scipy.sparse", "pytest", "coverage", "streamlit.testing.v1")
 TESTS = {  # of the modules of each name
-    "flow": ("flow/solver flow/region flow/sources flow/homotopy",
-             "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract"),
-    "retrieve": ("retrieve/qafd retrieve/seeds retrieve/base",
+    "flow": ("flow/solver flow/region flow/sources flow/homotopy flow/weights",
+             "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract weights"),
+    "retrieve": ("retrieve/qafd retrieve/seeds retrieve/rank",
                  "seeds methods margins difference nearest rank contract started plan compare united "
                  "seed_by_seed explain_change explain_question"),
-    "answer": ("answer/__init__ answer/chooser answer/claims answer/context answer/conversation "
-               "answer/quote",
-               "answer quote context conversation answer_change cli_answer answer_app"),
-    "storage": ("storage/relational/log storage/relational/graph storage/relational/assembly",
-                "storage_contract assemble incremental erase edits index sqlite_file"),
-    "assemble": ("assemble/claims assemble/edges assemble/entities",
-                 "assemble full_assembly storage_contract incremental edits edges_by_hand"),
+    "answer": ("answer/chooser answer/claims answer/context answer/quote",
+               "answer quote context conversation cli_answer answer_app"),
+    "storage": ("storage/full_assembly storage/relational/assembly storage/rows",
+                "storage_contract full_assembly assemble incremental erase edits index sqlite_file"),
     "explain": ("explain/places explain/edges explain/paths explain/chains",
                 "explain_change explain_question explain_flow explain_united chains along explain"),
-    "app": ("app/picture app/session",
-            "memory picture controls explain_page asking shortcuts app compare_page graph_page placement"),
+    "app": ("app/picture app/figures app/explore/answer app/controls",
+            "memory picture controls explain_page asking shortcuts app answer_app compare_page graph_page "
+            "placement"),
     "ingest": ("ingest/incremental", "incremental storage_contract edits erase edges_by_hand"),
 }
 EQUIVALENT: dict[str, str] = {}  # "module: old -> new" of changes without an effect, and the reason
@@ -172,7 +170,7 @@ def trace(modules, tests):
         Path("lines.json").write_text(json.dumps([lines, tracer.seconds]))
         return status
 
-    if not in_child(run, 1200):
+    if not in_child(run, 2400):
         sys.exit(f"the tests of {modules} fail unchanged:\n{Path('last.log').read_text()[-2000:]}")
     return json.loads(Path("lines.json").read_text())
 
@@ -198,7 +196,7 @@ def is_noticed(module, change, lines, seconds):
     path.write_bytes(source[:start] + new.encode() + source[end:])
     tests, expected = choose_tests(line, lines, seconds)
     try:
-        return not in_child(lambda: run_tests(*tests), 20 + 4 * expected)
+        return not in_child(lambda: run_tests(*tests), 40 + 8 * expected)
     finally:
         path.write_bytes(source)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
