@@ -13,13 +13,7 @@ from qafd.export.comparison import rows
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Reason, ReasonKind, given_reason, reason
-from qafd.retrieve.base import (
-    Imprint,
-    Retrieval,
-    RetrievedEdge,
-    RetrievedNode,
-    RetrievedPassage,
-)
+from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, choose_columns, make_column
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.wording.comparison import word_missed

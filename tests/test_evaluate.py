@@ -14,10 +14,7 @@ import pytest
 from qafd.cli import main
 from qafd.errors import ParameterError
 from qafd.evaluate import Evaluation, Trial, evaluate
-from qafd.evaluate.collection import (
-    collection,
-    gold_documents,
-)
+from qafd.evaluate.collection import collection, gold_documents
 from qafd.evaluate.gold import GoldPassage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, intervals
 from qafd.graph import Graph

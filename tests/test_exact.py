@@ -15,11 +15,7 @@ from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, ReasonKind
 from qafd.records import Keyword, QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.base import Corpus, Retrieval
-from qafd.retrieve.conditions import (
-    link_conditions,
-    list_conditions,
-    restate_conditions,
-)
+from qafd.retrieve.conditions import link_conditions, list_conditions, restate_conditions
 from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.matching import match_exactly
 from tests.tiny import tiny_corpus

@@ -26,11 +26,7 @@ from qafd.models import Recorded
 from qafd.models.embedder import LocalEmbedder
 from qafd.reading.formats.draft import Limits
 from qafd.reading.formats.graphs import read_graph_files
-from qafd.reading.formats.graphs.graph import (
-    ImportedEdge,
-    ImportedGraph,
-    ImportedNode,
-)
+from qafd.reading.formats.graphs.graph import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.reading.formats.graphs.passages import drafts_of, given_for
 from qafd.reading.names import LocalExtractor
 from qafd.reading.parsing import parse_graph

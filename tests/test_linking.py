@@ -7,13 +7,7 @@ import pytest
 from rapidfuzz.distance import OSA
 
 from qafd.graph import Graph
-from qafd.plan.linking import (
-    Links,
-    Names,
-    is_misspelled,
-    named_in,
-    names_of,
-)
+from qafd.plan.linking import Links, Names, is_misspelled, named_in, names_of
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, notice

@@ -8,11 +8,7 @@ import pytest
 from faults import FAULTS, FaultServer, serving
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
-from qafd.errors import (
-    MalformedReplyError,
-    MissingKeyError,
-    SpendingCapError,
-)
+from qafd.errors import MalformedReplyError, MissingKeyError, SpendingCapError
 from qafd.ingest import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt

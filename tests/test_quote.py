@@ -16,12 +16,7 @@ from qafd.answer.chooser import (
     _weigh_words,
     rate_sentences,
 )
-from qafd.answer.quote import (
-    _is_statement,
-    find_cell,
-    find_near,
-    read_candidates,
-)
+from qafd.answer.quote import _is_statement, find_cell, find_near, read_candidates
 from qafd.cli.answering import answer_lines
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind

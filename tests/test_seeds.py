@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Retrieval, RetrievedNode
-from qafd.retrieve.seeds import (
-    Match,
-    Passages,
-    keyword_seeds,
-    match,
-    passage_counts,
-    select_seeds,
-)
+from qafd.retrieve.seeds import Match, Passages, keyword_seeds, match, passage_counts, select_seeds
 
 TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
          "Town\na town", "Field\na field", "Road\na road", "Wood\na wood"]

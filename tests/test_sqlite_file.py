@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 from tiny import save_run, tiny_index
 
-from qafd.errors import (
-    BusyError,
-    NewerSchemaError,
-    StoreError,
-)
+from qafd.errors import BusyError, NewerSchemaError, StoreError
 from qafd.ingest.engine import Progress
 from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph

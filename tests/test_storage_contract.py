@@ -25,27 +25,9 @@ from qafd.errors import BusyError, EmbedderMismatchError, ParameterError, StoreE
 from qafd.ingest import extend, index
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
-from qafd.records import (
-    GIVEN,
-    Chunk,
-    Description,
-    Document,
-    Extraction,
-    Mark,
-    Mention,
-    node_id,
-)
-from qafd.storage import (
-    BACKENDS as SCHEMES,
-)
-from qafd.storage import (
-    Workspace,
-    examine,
-    open_workspace,
-    place_of,
-    remove_workspace,
-    size_of,
-)
+from qafd.records import GIVEN, Chunk, Description, Document, Extraction, Mark, Mention, node_id
+from qafd.storage import BACKENDS as SCHEMES
+from qafd.storage import Workspace, examine, open_workspace, place_of, remove_workspace, size_of
 from qafd.storage.full_assembly import FullAssembly, PackedLog, assemble_stored
 from qafd.storage.packing import embedding_key
 from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now

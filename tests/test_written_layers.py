@@ -24,13 +24,7 @@ from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
 from qafd.records import Chunk, Description, Extraction
 from qafd.retrieve.base import Retrieval
-from qafd.retrieve.layers import (
-    LAYERS,
-    WRITABLE,
-    LayerState,
-    layers_of,
-    merged_descriptions,
-)
+from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState, layers_of, merged_descriptions
 from qafd.storage import open_workspace
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Charles Babbage met Ada Lovelace."
