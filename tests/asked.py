@@ -5,10 +5,10 @@ import signal
 import sys
 import time
 
-told: list[bytes] = []
+told = []
 
 
-def main() -> None:
+def main():
     """Do what the request says and write what comes of it."""
     request = sys.stdin.buffer.read()
     what, _, rest = request.partition(b" ")

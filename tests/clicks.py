@@ -1,7 +1,6 @@
 """Pages of the app without a browser: open one, read it, press its buttons."""
 
 import time
-from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
@@ -11,7 +10,7 @@ KINDS = ("title", "header", "subheader", "markdown", "caption", "info", "success
          "error", "html", "code")
 
 
-def page(name: str, **query: str | list[str]) -> AppTest:
+def page(name, **query):
     """A page by its name in PAGES, run once with these query parameters."""
     app = AppTest.from_string(
         "import streamlit as st\nfrom qafd.app.frame import run\n"
@@ -26,13 +25,13 @@ def page(name: str, **query: str | list[str]) -> AppTest:
     return app
 
 
-def shown(app: AppTest) -> str:
+def shown(app):
     """All text of a page, without the backslashes that keep it from being markup."""
     return "\n".join(str(getattr(e, "body", None) or e.value)
                      for kind in KINDS for e in app.get(kind)).replace("\\", "")
 
 
-def run_until(app: AppTest, true: Callable[[AppTest], object], seconds: float = 60) -> None:
+def run_until(app, true, seconds=60):
     """Run a page again and again, as it runs itself, until something is true of it."""
     deadline = time.monotonic() + seconds
     while not true(app):
@@ -41,7 +40,7 @@ def run_until(app: AppTest, true: Callable[[AppTest], object], seconds: float = 
         app.run()
 
 
-def press(app: AppTest, label: str) -> None:
+def press(app, label):
     """Click the button of a label."""
     next(button for button in app.button if button.label == label).click().run()
     assert not app.exception

@@ -8,14 +8,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from faults import FaultServer, serving
+from faults import serving
 from hypothesis import settings
 
 from qafd.app.error_display import BROKEN
@@ -27,13 +25,13 @@ settings.load_profile("exact")
 ROOT = Path(__file__).parents[1]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     """Take what `make test-hostile` gives to the tests of test_fuzz.py."""
     parser.addoption("--seed", type=int, help="seed of their chance; without it each run has its own")
     parser.addoption("--seconds", type=float, default=60.0, help="time of each of them")
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Run what fails in the browser once more, as a loaded machine is late; the summary names it."""
     once_more = pytest.mark.flaky(reruns=1)
     for item in items:
@@ -41,7 +39,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             item.add_marker(once_more)
 
 
-def chromium() -> str:
+def chromium():
     """The Chromium to drive: $CHROMIUM, else the first of the usual names on PATH."""
     for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
         if name and (path := shutil.which(name)):
@@ -49,14 +47,14 @@ def chromium() -> str:
     pytest.fail("no Chromium found: run 'make test' once, or set CHROMIUM to its path")
 
 
-def free_port() -> int:
+def free_port():
     """A port of the loopback interface that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+def wait_until_healthy(url, server, seconds=60):
     """Return when the server answers its health check; fail when it dies or is too slow."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -71,8 +69,7 @@ def wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float
 
 
 @contextmanager
-def served(command: Sequence[str], folder: Path, port: int = 0,
-           **environment: str) -> Iterator[str]:
+def served(command, folder, port=0, **environment):
     """The address of an app while a block lasts; the command ends where its port is to follow."""
     port = port or free_port()
     server = subprocess.Popen(
@@ -88,7 +85,7 @@ def served(command: Sequence[str], folder: Path, port: int = 0,
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[object]:
+def browser():
     """A headless Chromium; without its sandbox only for root, who cannot have one."""
     from playwright.sync_api import expect, sync_playwright
 
@@ -104,29 +101,28 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
-def app_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def app_home(tmp_path_factory):
     """The folder of the running app's workspaces."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(scope="session")
-def app_url(app_home: Path) -> Iterator[str]:
+def app_url(app_home):
     """The address of an app started as `qafd demo` starts it, with a home of its own."""
     with served(("qafd", "demo", "--port"), app_home, QAFD_HOME=str(app_home)) as url:
         yield url
 
 
 @pytest.fixture
-def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
+def open_page(browser, app_url):
     """Opens a path of the app in a context of its own.
 
     Fails on requests to others, errors of scripts, and what the policy of the server forbids.
     """
-    pages: list[Any] = []
-    wrong: list[str] = []
+    pages = []
+    wrong = []
 
-    def visit(path: str = "/", width: int = 1280, height: int = 900, scheme: str = "light",
-              **options: Any) -> Any:
+    def visit(path="/", width=1280, height=900, scheme="light", **options):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, **options)
         page = context.new_page()
@@ -150,7 +146,7 @@ def open_page(browser: Any, app_url: str) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture(scope="session")
-def installed_components() -> Callable[[], object]:
+def installed_components():
     """Streamlit's search for components in all installed packages, done once for all pages."""
     from streamlit.components.v2 import manifest_scanner
 
@@ -158,25 +154,25 @@ def installed_components() -> Callable[[], object]:
 
 
 @pytest.fixture(scope="session")
-def apple(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def apple(tmp_path_factory):
     """The sample of Figure 1, which tests only read."""
     return KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("apple"))
 
 
 @pytest.fixture(scope="session")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def songs(tmp_path_factory):
     """The sample of songs and prizes, which tests only read."""
     return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("songs"))
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     """Where a workspace can be made."""
     return tmp_path / "work.db"
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[FaultServer]:
+def server(request):
     """A model endpoint that says what `pytest.mark.replies` gives it to say."""
     mark = request.node.get_closest_marker("replies")
     with serving(**(mark.kwargs if mark else {})) as running:
@@ -184,7 +180,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[FaultServer]:
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def alone(tmp_path, monkeypatch):
     """A home folder of its own, with no model in sight."""
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     for name in ("QAFD_DB", "OPENAI_API_KEY", "OPENAI_BASE_URL", "QAFD_MODEL", "QAFD_EMBED_MODEL"):
@@ -193,8 +189,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def home(alone: Path, monkeypatch: pytest.MonkeyPatch,
-         installed_components: Callable[[], object]) -> Path:
+def home(alone, monkeypatch, installed_components):
     """The folder of the workspaces of a page that is run here."""
     monkeypatch.chdir(Path(__file__).parents[1])
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests",

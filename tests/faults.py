@@ -5,7 +5,6 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -29,8 +28,7 @@ class FaultServer:
         (number of the request from 0, body) to a fault or "ok".
     """
 
-    def __init__(self, reply: Callable[[Body], str] = lambda _: "fine",
-                 fault: Callable[[int, Body], str] = lambda *_: "ok") -> None:
+    def __init__(self, reply=lambda _: "fine", fault=lambda *_: "ok"):
         self.reply, self.fault = reply, fault
         self.bodies: list[Body] = []
         self.faults: Counter[str] = Counter()
@@ -61,13 +59,13 @@ class FaultServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
-    def close(self) -> None:
+    def close(self):
         """End the hanging answers and the server."""
         self.over.set()
         self._server.shutdown()
         self._server.server_close()
 
-    def take(self, body: Body) -> str:
+    def take(self, body):
         """Note a request; what to do with it."""
         with self._lock:
             kind = self.fault(len(self.bodies), body)
@@ -75,11 +73,11 @@ class FaultServer:
             self.faults[kind] += 1
         return kind
 
-    def hang_from(self, stop: int) -> threading.Event:
+    def hang_from(self, stop):
         """Answer no request from number `stop` on; the event is set when that one has come."""
         reached = threading.Event()
 
-        def fault(number: int, _: Body) -> str:
+        def fault(number, _):
             if number >= stop:
                 reached.set()
                 return "hang"
@@ -90,7 +88,7 @@ class FaultServer:
 
 
 @contextmanager
-def serving(*arguments: Any, **named: Any) -> Iterator[FaultServer]:
+def serving(*arguments, **named):
     """A running server for the length of a block."""
     server = FaultServer(*arguments, **named)
     try:
@@ -100,7 +98,7 @@ def serving(*arguments: Any, **named: Any) -> Iterator[FaultServer]:
 
 
 class _Server(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
+    def handle_error(self, *_):
         """Print nothing: clients are killed in some tests."""
 
 
@@ -108,16 +106,16 @@ class _Handler(BaseHTTPRequestHandler):
     server_of: FaultServer
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Print nothing."""
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         """The list of models."""
         self._json(200, {"object": "list", "data": [
             {"id": name, "object": "model", "owned_by": "us"}
             for name in self.server_of.models]})
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         """A chat completion or embeddings, or a fault."""
         server = self.server_of
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -138,10 +136,10 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def _content(self, text: str) -> Any:
+    def _content(self, text):
         return [{"type": "text", "text": part} for part in text] if self.server_of.parts else text
 
-    def _fail(self, kind: str, body: Body) -> None:
+    def _fail(self, kind, body):
         server = self.server_of
         good = server.reply(body) if "messages" in body else ""
         if kind.isdecimal():
@@ -195,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             raise ValueError(kind)
 
-    def _endlessly(self, piece: bytes, pause: float, kind: str = "application/json") -> None:
+    def _endlessly(self, piece, pause, kind="application/json"):
         self._head(200, 300_000_000, {"Content-Type": kind})
         self.close_connection = True
         sent = 0
@@ -203,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
             sent += len(piece)
 
-    def _embeddings(self, body: Body) -> None:
+    def _embeddings(self, body):
         texts = body["input"]
         if len(texts) > self.server_of.largest:
             self._json(413, {"error": {"message": "too many texts"}})
@@ -215,12 +213,12 @@ class _Handler(BaseHTTPRequestHandler):
                 {"object": "embedding", "index": i, "embedding": rows[(i or 0) % len(rows)]}
                 for i in self.server_of.numbers or reversed(range(len(rows)))]})
 
-    def _stream(self, text: str, counted: bool) -> None:
+    def _stream(self, text, counted):
         self._head(200, 300_000_000 if self.server_of.breaks else None,
                    {"Content-Type": "text/event-stream"})
         self.close_connection = True
         words = self.server_of.pieces or [word + " " for word in text.split(" ")]
-        pieces: list[Body] = [{"choices": [{"index": 0, "delta": {"content": self._content(word)}}]}
+        pieces = [{"choices": [{"index": 0, "delta": {"content": self._content(word)}}]}
                               for word in words]
         pieces[-1]["choices"][0]["finish_reason"] = self.server_of.finish
         if counted and self.server_of.usage:
@@ -239,15 +237,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server_of.breaks:
             self.wfile.write(b"data: [DONE]\n\n")
 
-    def _json(self, status: int, body: Body, headers: dict[str, str] | None = None) -> None:
+    def _json(self, status, body, headers=None):
         self._send(status, json.dumps(body).encode(), headers)
 
-    def _send(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(self, status, data, headers=None):
         self._head(status, len(data), headers)
         self.wfile.write(data)
 
-    def _head(self, status: int, length: int | None,
-              headers: dict[str, str] | None = None) -> None:
+    def _head(self, status, length, headers=None):
         self.send_response(status)
         for name, value in ({"Content-Type": "application/json"} | (headers or {})).items():
             self.send_header(name, value)
@@ -258,7 +255,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def completion(text: Any, usage: Body | None, reason: str = "stop") -> Body:
+def completion(text, usage, reason="stop"):
     """A chat completion as endpoints send it."""
     return {"id": "x", "object": "chat.completion", "created": 0, "model": "tiny",
             "usage": usage, "choices": [{

@@ -2,11 +2,9 @@
 
 import io
 import json
-import random
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
 
 import docx
 from pypdf import PdfReader, PdfWriter
@@ -16,14 +14,14 @@ from qafd.reading.parsing import Limits
 from qafd.sandbox import ChildReply
 
 
-def read_here(request: bytes, most: int, seconds: float) -> ChildReply:
+def read_here(request, most, seconds):
     """Read a file in this process, for files that nobody made to do harm."""
     head, _, data = request.partition(b"\n")
     asked = json.loads(head)
     return ChildReply(answer(asked["name"], data, Limits(**asked["limits"])), 0, False)
 
 
-def pdf(*pages: Sequence[str], filters: int = 1) -> bytes:
+def pdf(*pages, filters=1):
     """A PDF with these lines on its pages, each stream deflated `filters` times."""
     streams = []
     for lines in pages:
@@ -34,7 +32,7 @@ def pdf(*pages: Sequence[str], filters: int = 1) -> bytes:
     return pdf_of_streams(*streams, filters=filters)
 
 
-def pdf_of_streams(*streams: bytes, filters: int = 0) -> bytes:
+def pdf_of_streams(*streams, filters=0):
     """A PDF with a page for each of these contents, which are deflated `filters` times."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 "
                b"/BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]
@@ -51,7 +49,7 @@ def pdf_of_streams(*streams: bytes, filters: int = 0) -> bytes:
     return pdf_of_objects(objects)
 
 
-def pdf_of_objects(objects: Sequence[bytes]) -> bytes:
+def pdf_of_objects(objects):
     """A PDF of these objects, numbered from 1; the first is the catalog."""
     out = bytearray(b"%PDF-1.7\n")
     offsets = []
@@ -65,8 +63,7 @@ def pdf_of_objects(objects: Sequence[bytes]) -> bytes:
     return bytes(out)
 
 
-def pdf_with(data: bytes, *, password: str = "", title: str = "",
-             bookmarks: Sequence[tuple[str, int]] = ()) -> bytes:
+def pdf_with(data, *, password="", title="", bookmarks=()):
     """The same PDF with a password, a title or bookmarks (heading, page from 0)."""
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(data)))
     if title:
@@ -80,8 +77,7 @@ def pdf_with(data: bytes, *, password: str = "", title: str = "",
     return buffer.getvalue()
 
 
-def docx_of(*paragraphs: tuple[str, int | None], title: str = "",
-            table: Sequence[Sequence[str]] = ()) -> bytes:
+def docx_of(*paragraphs, title="", table=()):
     """A Word file of (text, heading level or None for body text), then a table."""
     document = docx.Document()
     document.core_properties.title = title
@@ -100,7 +96,7 @@ def docx_of(*paragraphs: tuple[str, int | None], title: str = "",
     return buffer.getvalue()
 
 
-def zipped(parts: dict[str, bytes | str]) -> bytes:
+def zipped(parts):
     """A deflated zip file of named parts."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -109,14 +105,14 @@ def zipped(parts: dict[str, bytes | str]) -> bytes:
     return buffer.getvalue()
 
 
-def replaced(data: bytes, part: str, content: bytes) -> bytes:
+def replaced(data, part, content):
     """A zip file with one part replaced."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        parts: dict[str, bytes | str] = {n: archive.read(n) for n in archive.namelist()}
+        parts = {n: archive.read(n) for n in archive.namelist()}
     return zipped(parts | {part: content})
 
 
-def lying_zip(data: bytes, part: str, size: int) -> bytes:
+def lying_zip(data, part, size):
     """A zip file whose directory and local header claim that a part unpacks to `size` bytes."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entry = archive.getinfo(part)
@@ -128,14 +124,13 @@ def lying_zip(data: bytes, part: str, size: int) -> bytes:
     return bytes(out)
 
 
-def epub(*chapters: str, title: str = "A book", extra: dict[str, bytes | str] | None = None
-         ) -> bytes:
+def epub(*chapters, title="A book", extra=None):
     """An EPUB with these XHTML bodies as its spine."""
     items = "".join(
         f'<item id="c{i}" href="text/c%20{i}.xhtml" media-type="application/xhtml+xml"/>'
         for i in range(len(chapters)))
     spine = "".join(f'<itemref idref="c{i}"/>' for i in reversed(range(len(chapters))))
-    parts: dict[str, bytes | str] = {
+    parts = {
         "mimetype": "application/epub+zip",
         "META-INF/container.xml":
         '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
@@ -152,7 +147,7 @@ def epub(*chapters: str, title: str = "A book", extra: dict[str, bytes | str] | 
     return zipped(parts | (extra or {}))
 
 
-def mutated(data: bytes, random_: random.Random) -> bytes:
+def mutated(data, random_):
     """The data with a few bytes flipped, cut out, repeated or moved."""
     out = bytearray(data)
     for _ in range(random_.randint(1, 12)):
@@ -175,7 +170,7 @@ def mutated(data: bytes, random_: random.Random) -> bytes:
     return bytes(out)
 
 
-def flate_bomb(megabytes: int = 400) -> bytes:
+def flate_bomb(megabytes=400):
     """A PDF of a few kB whose only page unpacks to so many megabytes, through two filters."""
     packer = zlib.compressobj(9)
     packed = b"".join(packer.compress(b"(aaaaaaaa) Tj\n" * 75_000) for _ in range(megabytes))
@@ -189,7 +184,7 @@ def flate_bomb(megabytes: int = 400) -> bytes:
     ])
 
 
-def page_tree_loop() -> bytes:
+def page_tree_loop():
     """A PDF whose page tree contains itself."""
     return pdf_of_objects([
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -198,13 +193,13 @@ def page_tree_loop() -> bytes:
     ])
 
 
-def zip_bomb(megabytes: int = 300) -> bytes:
+def zip_bomb(megabytes=300):
     """A docx of some 300 kB whose main part unpacks to so many megabytes."""
     text = b"<w:p><w:r><w:t>" + b"a" * (megabytes * 1_000_000)
     return replaced(docx_of(("x", None)), "word/document.xml", text)
 
 
-def entity_bomb() -> bytes:
+def entity_bomb():
     """The XML that grows by a factor of ten with each of its nine entities."""
     lines = ["<!ENTITY lol0 'lol'>"]
     lines += [f"<!ENTITY lol{i} '{f'&lol{i - 1};' * 10}'>" for i in range(1, 10)]

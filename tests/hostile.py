@@ -13,7 +13,7 @@ CANARY = "canary.invalid"
 _VALUES = {"{RUN}": f"window.{PWN}=1", "{PWN}": PWN, "{CANARY}": CANARY}
 
 
-def _filled(text: str) -> str:
+def _filled(text):
     for place, value in _VALUES.items():
         text = text.replace(place, value)
     return text

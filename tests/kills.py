@@ -9,7 +9,6 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +37,7 @@ class Kills:
     unfinished: int
 
 
-def story(seed: int, passages: int) -> bytes:
+def story(seed, passages):
     """A text of some passages, about 200 words each."""
     rng = random.Random(seed)
     return "\n\n".join(
@@ -46,14 +45,14 @@ def story(seed: int, passages: int) -> bytes:
                  for _ in range(40)) for i in range(passages)).encode()
 
 
-def sound(path: Path) -> bool:
+def sound(path):
     """Return True if SQLite finds no fault in a file."""
     with closing(sqlite3.connect(path)) as plain:
         return (plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
                 and plain.execute("PRAGMA foreign_key_check").fetchall() == [])
 
 
-def log_of(url: str | Path) -> list[tuple[str, ...]]:
+def log_of(url):
     """Return the passages and what was read in each."""
     with open_workspace(url) as store:
         log = store.log.read()
@@ -69,13 +68,12 @@ class Slow(TinyExtractor):
             yield found
 
 
-def slow_index(url: str, files: list[tuple[str, bytes]]) -> None:
+def slow_index(url, files):
     """Index files in this process."""
     index(url, files, extractor=Slow, embedder=TinyEmbedder, processes=1)
 
 
-def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20,
-               report: Callable[[Kills], object] = ignore_progress) -> Kills:
+def kill_often(kills, url_of, seed=20, report=ignore_progress):
     """Index the same files again and again, each run killed at random moments until it ends.
 
     Parameters
@@ -115,7 +113,7 @@ def kill_often(kills: int, url_of: Callable[[str], str], seed: int = 20,
     return Kills(sent, runs, damaged, digests, logs, unfinished)
 
 
-def main() -> None:
+def main():
     """Print the counts of a run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)

@@ -27,7 +27,7 @@ class Relation(NamedTuple):
     target: str
 
 
-def read_relations(reader: LocalExtractor) -> set[Relation]:
+def read_relations(reader):
     """What the reader reads in all documents."""
     found = set()
     for folder in FOLDERS:
@@ -41,7 +41,7 @@ def read_relations(reader: LocalExtractor) -> set[Relation]:
     return found
 
 
-def labels() -> dict[Relation, bool]:
+def labels():
     """Whether each labelled relation is right."""
     lines = [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
     return {Relation(one["document"], one["source"], one["label"], one["target"]): one["right"]

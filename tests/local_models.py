@@ -7,10 +7,10 @@ from qafd.reading.names import LocalExtractor
 
 
 @cache
-def embedder() -> LocalEmbedder:
+def embedder():
     return LocalEmbedder()
 
 
 @cache
-def extractor() -> LocalExtractor:
+def extractor():
     return LocalExtractor()

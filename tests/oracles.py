@@ -1,13 +1,11 @@
 """Slow, independent answers that the solver's tests compare with."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.lab.movie import Movie, Take
 from qafd.records import Floats
 
 
@@ -22,7 +20,7 @@ def rational_solution(weight, source, sink):
     for (i, j), value in weight.items():
         w[i][j] = w[j][i] = Fraction(value)
     delta, t = [Fraction(d) for d in source], [Fraction(c) for c in sink]
-    inside: list[int] = []
+    inside = []
     x = [Fraction(0)] * n
     while True:
         mass = rational_mass(w, delta, x)
@@ -61,7 +59,7 @@ def _gauss(w, delta, t, inside):
     return [row[k] for row in rows]
 
 
-def toward(*cosines: float) -> np.ndarray:
+def toward(*cosines):
     """Unit rows with these cosines to (1, 0)."""
     return np.array([(x, np.sqrt(1 - x * x)) for x in cosines], np.float32)
 
@@ -94,10 +92,10 @@ class State:
     objective: float
 
 
-def states(movie: Movie, take: Take) -> Iterator[State]:
+def states(movie, take):
     """List the state before the first push and after each push."""
     k = len(movie.rows)
-    ends: list[list[tuple[int, float]]] = [[] for _ in range(k)]
+    ends = [[] for _ in range(k)]
     for a, b, w in zip(movie.u.tolist(), movie.v.tolist(), movie.weight.tolist(), strict=True):
         ends[a].append((b, w))
         ends[b].append((a, w))

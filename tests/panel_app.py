@@ -10,10 +10,9 @@ import streamlit as st
 from panel_example import apple, hostile, large
 
 from qafd.app.component import panels, read_selection
-from qafd.retrieve.base import Retrieval
 from qafd.view.drawing import Caption, Drawing, Look, scale_of
 from qafd.view.groups import Groups
-from qafd.view.layout import Positions, layout
+from qafd.view.layout import layout
 from qafd.view.panel import panel_data
 
 CAPTIONS = {"qafd": Caption("QAFD-RAG", "query-aware flow diffusion"),
@@ -30,7 +29,7 @@ contract = st.toggle("contract passages", "contract" in query)
 thickness = "weight" if st.toggle("thickness by weight") else "flow"
 
 
-def retrieve(sample: str, mass: int, method: str) -> Retrieval:
+def retrieve(sample, mass, method):
     """What one method brings of "apple", "hostile" or a random graph of so many nodes."""
     if sample == "apple":
         return apple(mass, method)
@@ -39,7 +38,7 @@ def retrieve(sample: str, mass: int, method: str) -> Retrieval:
 
 
 @st.cache_data(max_entries=8)
-def frozen(sample: str) -> tuple[Retrieval, Positions]:
+def frozen(sample):
     """What the largest mass brings, and where it stands."""
     wide = retrieve(sample, 10, "qafd")
     return wide, layout([n.id for n in wide.nodes], [(e.source, e.target) for e in wide.edges],

@@ -46,10 +46,9 @@ RELATIONS = [
 SEEDS = ("Steve Jobs", "Apple Inc.", "iPhone")
 
 
-def diffused(kinds: dict[str, str], names: dict[str, str], links: list[tuple[str, str, str, str]],
-             seeds: tuple[str, ...], reach: float) -> Retrieval:
+def diffused(kinds, names, links, seeds, reach):
     """Importances that fall with the distance from seeds, flows downhill: a likely picture."""
-    near: dict[str, set[str]] = {node: set() for node in kinds}
+    near = {node: set() for node in kinds}
     for u, v, _, _ in links:
         near[u].add(v)
         near[v].add(u)
@@ -84,7 +83,7 @@ def diffused(kinds: dict[str, str], names: dict[str, str], links: list[tuple[str
                      tuple(nodes), tuple(edges), ())
 
 
-def apple(mass: float, method: str = "qafd") -> Retrieval:
+def apple(mass, method="qafd"):
     """About 40 nodes; each method has its own reach, only two have flow."""
     kinds = {**COMPANY, **FRUIT, **AMAZON, **dict.fromkeys(PASSAGES, "passage")}
     links = [(u, v, "relation", word) for u, v, word in RELATIONS]
@@ -103,7 +102,7 @@ def apple(mass: float, method: str = "qafd") -> Retrieval:
               for e in full.edges if e.source in kept and e.target in kept), ())
 
 
-def hostile(mass: float) -> Retrieval:
+def hostile(mass):
     """Names that try to be markup, script, selectors, right-to-left or very long."""
     names = ["<img src=x onerror=window.hacked=1>", "</text><script>window.hacked=1</script>",
              "\u202eevil\u202c backwards", "x" * 100_000, "a\"]{}'\\#.b",
@@ -118,7 +117,7 @@ def hostile(mass: float) -> Retrieval:
                     (ids[0], ids[1], ids[3]), 1 + mass / 2)
 
 
-def large(size: int, mass: float) -> Retrieval:
+def large(size, mass):
     """A random graph of `size` nodes and about 2.4 edges for each."""
     rng = random.Random(size)
     ids = [f"n{i}" for i in range(size)]

@@ -28,7 +28,7 @@ DOCUMENTS = {
 }
 
 
-def main(python: str) -> None:
+def main(python):
     """Start the server of another environment, use it, and end it."""
     model = subprocess.run(
         [python, "-c", "import importlib.metadata as m; print(next(f.locate() for f in "
@@ -44,7 +44,7 @@ def main(python: str) -> None:
         server.wait(20)
 
 
-def talk(model: Endpoint) -> None:
+def talk(model):
     """Index, plan and answer; print what was survived."""
     for _ in range(600):
         try:

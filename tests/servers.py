@@ -5,14 +5,13 @@ import shutil
 import tempfile
 import warnings
 from functools import cache
-from typing import Any
 
 import psycopg
 from psycopg import sql
 
 
 @cache
-def _server() -> Any:
+def _server():
     """The server, which ends with this process; it runs as another user where we are root."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a machine that has no folder for running programs
@@ -29,17 +28,17 @@ def _server() -> Any:
     return server
 
 
-def postgres_database(name: str) -> str:
+def postgres_database(name):
     """The URL of a database of the server that was just made."""
-    server: str = _server().get_uri()
+    server = _server().get_uri()
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return server.replace("/postgres?", f"/{name}?")
 
 
-def postgres_url(name: str) -> str:
+def postgres_url(name):
     """The URL of a workspace that does not exist (any more)."""
-    server: str = _server().get_uri()
+    server = _server().get_uri()
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
     return server.replace("/postgres?", f"/postgres/{name}?")

@@ -7,7 +7,6 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
@@ -54,7 +53,7 @@ allowed = ["@school.example"]
 class Door:
     """A gate before an application that only says that it was reached, on a clock set by hand."""
 
-    def __init__(self, login: str = "password") -> None:
+    def __init__(self, login="password"):
         self.now = 0.0
         self.reached: list[str] = []
         self.heard: Any = None
@@ -64,31 +63,31 @@ class Door:
             file.write_text(ACCOUNTS)
             self.gate = AccountGate(self._inside, Sessions(), read_accounts(file))
 
-    async def _inside(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _inside(self, scope, receive, send):
         self.reached.append(scope["path"])
         self.heard = receive
         await send({"type": "inside"})
 
-    def hear(self) -> Any:
+    def hear(self):
         """What an application that was reached and goes on, as websockets do, receives next."""
         with pytest.raises(StopIteration) as heard:
             self.heard().send(None)
         return heard.value.value
 
-    def knock(self, path: str = "/", method: str = "GET", body: bytes = b"", cookie: str = "",
-              kind: str = "http", address: str = "1.2.3.4", scheme: str = "http",
-              port: int = 8501) -> Any:
+    def knock(
+            self, path="/", method="GET", body=b"", cookie="", kind="http", address="1.2.3.4",
+            scheme="http", port=8501):
         """The first message that comes back, with the text of the second."""
-        sent: list[Any] = []
+        sent = []
         parts = [body[i:i + 1000] for i in range(0, len(body), 1000)] or [b""]
         sort = "http.request" if kind == "http" else "websocket.receive"
         arriving = iter([{"type": sort, "body": part, "more_body": i < len(parts)}
                          for i, part in enumerate(parts, 1)])
 
-        async def receive() -> Any:
+        async def receive():
             return next(arriving)
 
-        async def send(message: Any) -> None:
+        async def send(message):
             sent.append(message)
 
         place, _, query = path.partition("?")
@@ -101,27 +100,27 @@ class Door:
                 receive, send).send(None)
         return sent[0] | {"text": sent[1]["body"].decode() if len(sent) > 1 else ""}
 
-    def sign_in(self, password: str = PASSWORD, path: str = "/", **more: Any) -> Any:
+    def sign_in(self, password=PASSWORD, path="/", **more):
         return self.knock(path, "POST", f"password={quote_plus(password)}".encode(), **more)
 
 
-def header(answer: Any, name: str) -> str:
+def header(answer, name):
     return next((value.decode() for key, value in answer["headers"] if key == name.encode()), "")
 
 
-def session(answer: Any) -> str:
+def session(answer):
     return header(answer, "set-cookie").split(";")[0]
 
 
 @pytest.fixture
-def door() -> Door:
+def door():
     return Door()
 
 
 @pytest.mark.parametrize("cookie", ["", "qafd_signed_in_8501=", "qafd_signed_in_8501=made-up",
                                     "_streamlit_user=made-up; qafd_signed_in=made-up"])
 @pytest.mark.parametrize("login", ["password", "accounts"])
-def test_only_the_health_check_passes_without_a_session(login: str, cookie: str) -> None:
+def test_only_the_health_check_passes_without_a_session(login, cookie):
     door = Door(login)
     for path in ROUTES:
         for method in METHODS:
@@ -135,7 +134,7 @@ def test_only_the_health_check_passes_without_a_session(login: str, cookie: str)
     assert door.knock(HEALTH, cookie=cookie)["type"] == "inside"
 
 
-def test_who_comes_back_from_no_errand_is_not_let_in() -> None:
+def test_who_comes_back_from_no_errand_is_not_let_in():
     door = Door("accounts")
     for query in ("", "?code=1", "?code=1&state=2", "?error=denied", "?state=2&code=1&place=/"):
         assert door.knock(f"/oauth2callback{query}")["status"] == 502
@@ -162,7 +161,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_file_of_accounts_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_broken_file_of_accounts_is_refused(text, tmp_path):
     file = tmp_path / "accounts.toml"
     file.write_text(text)
     with pytest.raises(ParameterError, match="accounts.toml"):
@@ -170,7 +169,7 @@ def test_a_broken_file_of_accounts_is_refused(text: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("broken", ["missing", "a folder", "not UTF-8"])
-def test_a_file_of_accounts_that_cannot_be_read_is_refused(broken: str, tmp_path: Path) -> None:
+def test_a_file_of_accounts_that_cannot_be_read_is_refused(broken, tmp_path):
     file = tmp_path / "accounts.toml"
     if broken == "a folder":
         file.mkdir()
@@ -197,8 +196,7 @@ def test_a_file_of_accounts_that_cannot_be_read_is_refused(broken: str, tmp_path
     ({"email_verified": True, "sub": "@school.example"}, False),
     ({}, False),
 ])
-def test_an_account_enters_by_an_address_that_its_provider_verified(
-        claims: dict[str, Any], admitted: bool, tmp_path: Path) -> None:
+def test_an_account_enters_by_an_address_that_its_provider_verified(claims, admitted, tmp_path):
     file = tmp_path / "accounts.toml"
     file.write_text(ACCOUNTS)
     assert read_accounts(file).admit(claims) == admitted
@@ -206,7 +204,7 @@ def test_an_account_enters_by_an_address_that_its_provider_verified(
     assert read_accounts(file).admit(claims)
 
 
-def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None:
+def test_the_password_opens_every_route_for_its_session_only(door):
     cookie = session(door.sign_in())
     assert door.knock("/media/x", cookie=cookie)["type"] == "inside"
     assert door.knock("/_stcore/stream", kind="websocket", cookie=cookie)["type"] == "inside"
@@ -217,13 +215,13 @@ def test_the_password_opens_every_route_for_its_session_only(door: Door) -> None
     assert session(door.sign_in()) != cookie
 
 
-def test_a_session_is_of_the_browser_and_hidden_from_scripts(door: Door) -> None:
+def test_a_session_is_of_the_browser_and_hidden_from_scripts(door):
     parts = header(door.sign_in(), "set-cookie").split("; ")
     assert set(parts[1:]) == {"Path=/", "HttpOnly", "SameSite=lax"}
     assert "Secure" in header(door.sign_in(scheme="https"), "set-cookie").split("; ")
 
 
-def test_signing_out_ends_the_session(door: Door) -> None:
+def test_signing_out_ends_the_session(door):
     cookie = session(door.sign_in())
     answer = door.knock("/sign-out", cookie=cookie)
     assert (answer["status"], header(answer, "location")) == (303, "/")
@@ -232,7 +230,7 @@ def test_signing_out_ends_the_session(door: Door) -> None:
     assert door.knock(cookie=cookie)["status"] == 401
 
 
-def test_signing_out_closes_the_tabs_that_are_open(door: Door) -> None:
+def test_signing_out_closes_the_tabs_that_are_open(door):
     cookie = session(door.sign_in())
     door.knock("/_stcore/stream", kind="websocket", cookie=cookie)
     assert door.hear()["type"] == "websocket.receive"
@@ -243,7 +241,7 @@ def test_signing_out_closes_the_tabs_that_are_open(door: Door) -> None:
     assert door.hear() == {"type": "websocket.disconnect", "code": 1008}
 
 
-def test_two_apps_of_one_host_keep_their_sessions_apart(door: Door) -> None:
+def test_two_apps_of_one_host_keep_their_sessions_apart(door):
     first, second = door.sign_in(port=8501), door.sign_in(port=8502)
     both = f"{session(first)}; {session(second)}"
     assert door.knock(cookie=both, port=8501)["type"] == "inside"
@@ -259,21 +257,20 @@ def test_two_apps_of_one_host_keep_their_sessions_apart(door: Door) -> None:
     ("/\\evil.example", "/evil.example"),
     ("/a\r\nSet-Cookie: b", "/a%0D%0ASet-Cookie%3A%20b"),
 ])
-def test_a_link_keeps_what_it_asks_and_leads_nowhere_else(
-        asked: str, then: str, door: Door) -> None:
+def test_a_link_keeps_what_it_asks_and_leads_nowhere_else(asked, then, door):
     answer = door.sign_in(path=asked)
     assert (answer["status"], header(answer, "location")) == (303, then)
 
 
 @pytest.mark.parametrize("password", [
     "", "open sesame & co", PASSWORD + " ", PASSWORD.upper(), "x" * (LONGEST - 10)])
-def test_another_password_does_not_open(password: str, door: Door) -> None:
+def test_another_password_does_not_open(password, door):
     answer = door.sign_in(password)
     assert (answer["status"], header(answer, "set-cookie")) == (401, "")
     assert "This is not the password." in answer["text"]
 
 
-def test_a_form_that_is_none_does_not_open(door: Door) -> None:
+def test_a_form_that_is_none_does_not_open(door):
     right = f"password={quote_plus(PASSWORD)}"
     for body in (b"", b"\xff\xfe", b"password", f"{right}&x={'y' * LONGEST}".encode(),
                  f"password=no&{right}".encode(), b"&" * LONGEST):
@@ -281,7 +278,7 @@ def test_a_form_that_is_none_does_not_open(door: Door) -> None:
     assert door.sign_in()["status"] == 303
 
 
-def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door: Door) -> None:
+def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door):
     for _ in range(FREE):
         assert door.sign_in("no")["status"] == 401
     for wait in (1, 2, 4, 8, 16, 32, 60, 60):
@@ -299,26 +296,26 @@ def test_wrong_tries_wait_longer_and_longer_and_the_right_one_too(door: Door) ->
     assert door.sign_in()["status"] == 303
 
 
-def test_the_addresses_of_one_house_count_as_one(door: Door) -> None:
+def test_the_addresses_of_one_house_count_as_one(door):
     for i in range(FREE):
         door.sign_in("no", address=f"2001:db8:1:2::{i:x}")
     assert door.sign_in("no", address="2001:db8:1:2:ffff::1")["status"] == 429
     assert door.sign_in("no", address="2001:db8:1:3::1")["status"] == 401
 
 
-def test_guesses_from_many_networks_do_not_delay_the_right_password(door: Door) -> None:
+def test_guesses_from_many_networks_do_not_delay_the_right_password(door):
     for i in range(300):
         assert door.sign_in("no", address=f"10.0.{i // 250}.{i % 250}")["status"] == 401
     assert door.sign_in(address="9.9.9.9")["status"] == 303
 
 
-def known(answer: Any) -> str:
+def known(answer):
     """The cookie of a browser that has signed in."""
     return next(value.decode().split(";")[0] for name, value in answer["headers"]
                 if name == b"set-cookie" and value.startswith(KNOWN_COOKIE.encode()))
 
 
-def test_a_browser_that_knew_the_password_is_not_locked_out_by_others(door: Door) -> None:
+def test_a_browser_that_knew_the_password_is_not_locked_out_by_others(door):
     browser = known(door.sign_in())
     for _ in range(FREE + 1):
         door.sign_in("no")
@@ -330,7 +327,7 @@ def test_a_browser_that_knew_the_password_is_not_locked_out_by_others(door: Door
     assert door.sign_in(cookie=browser + "x", address="7.7.7.7")["status"] == 303
 
 
-def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> None:
+def test_the_form_says_nothing_of_the_address_and_loads_nothing(door):
     answer = door.knock("/<script>alert(1)</script>?ws=secret")
     assert "script" not in answer["text"]
     assert "secret" not in answer["text"]
@@ -339,8 +336,7 @@ def test_the_form_says_nothing_of_the_address_and_loads_nothing(door: Door) -> N
     assert header(answer, "cache-control") == "no-store"
 
 
-def test_the_password_leaves_the_environment(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_leaves_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("QAFD_PASSWORD", "x")
     assert take_password() == "x"
     assert take_password() is None
@@ -352,8 +348,7 @@ def test_the_password_leaves_the_environment(
 
 
 @pytest.mark.parametrize("text", [None, "", "\n", "  \n", "\udcff"])
-def test_a_password_that_cannot_be_read_is_refused(
-        text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_that_cannot_be_read_is_refused(text, tmp_path, monkeypatch):
     file = tmp_path / "secret"
     if text is not None:
         file.write_text(text, errors="surrogateescape")
@@ -376,8 +371,7 @@ def test_a_password_that_cannot_be_read_is_refused(
     ("[auth", {}, [], "it may ask for a login"),
 ])
 def test_the_server_does_not_start_with_a_login_that_it_cannot_check(
-        secrets: str, variables: dict[str, str], options: list[str], reason: str,
-        tmp_path: Path) -> None:
+        secrets, variables, options, reason, tmp_path):
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(secrets)
     (tmp_path / "good.toml").write_text(ACCOUNTS)
@@ -391,8 +385,7 @@ def test_the_server_does_not_start_with_a_login_that_it_cannot_check(
     assert reason in done.stderr
 
 
-def test_private_addresses_are_not_free_where_others_may_come_by_a_proxy(
-        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_addresses_are_not_free_where_others_may_come_by_a_proxy(home, monkeypatch):
     monkeypatch.setattr(access, "shared", True)
     with pytest.raises(ParameterError):
         allow("http://127.0.0.1:11434/v1")
@@ -401,8 +394,7 @@ def test_private_addresses_are_not_free_where_others_may_come_by_a_proxy(
 
 
 @pytest.mark.parametrize("asked", ["QAFD_PASSWORD", "QAFD_PASSWORD_FILE", "secrets", "broken"])
-def test_a_server_that_does_not_ask_for_a_login_shows_nothing(
-        asked: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_ask_for_a_login_shows_nothing(asked, home, tmp_path, monkeypatch):
     file, before = tmp_path / "secrets.toml", get_option("secrets.files")
     set_option("secrets.files", [str(file)])
     if asked.startswith("QAFD"):
@@ -416,8 +408,8 @@ def test_a_server_that_does_not_ask_for_a_login_shows_nothing(
     assert not list(home.glob("*.db"))
 
 
-def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path: Path) -> None:
-    def start(*more: str, **env: str) -> str:
+def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path):
+    def start(*more, **env):
         done = subprocess.run(
             [sys.executable, "-c", "import os, sys; os.execv = lambda *a: sys.exit(0)\n"
              "from qafd.cli import main; sys.exit(main(sys.argv[1:]))", "app", "--host", "0.0.0.0",
@@ -431,7 +423,7 @@ def test_a_public_host_without_password_is_refused_or_warned_of(tmp_path: Path) 
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def guarded(tmp_path_factory):
     home = tmp_path_factory.mktemp("guarded")
     with served(("qafd", "demo", "--port"), home, QAFD_HOME=str(home),
                 QAFD_PASSWORD=PASSWORD) as url:
@@ -439,7 +431,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.browser
-def test_a_running_app_answers_nothing_before_the_password(guarded: str) -> None:
+def test_a_running_app_answers_nothing_before_the_password(guarded):
     for route in ROUTES:
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(guarded + route, timeout=10)
@@ -456,7 +448,7 @@ def test_a_running_app_answers_nothing_before_the_password(guarded: str) -> None
 
 
 @pytest.mark.browser
-def test_a_link_is_opened_after_signing_in_and_stays_open(browser: Any, guarded: str) -> None:
+def test_a_link_is_opened_after_signing_in_and_stays_open(browser, guarded):
     context = browser.new_context(viewport={"width": 390, "height": 900})
     view = context.new_page()
     view.goto(f"{guarded}/?ws=songbook&best_mass=12")

@@ -1,10 +1,9 @@
 """Which addresses a model endpoint may have, whatever their form and whatever a name says."""
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, ip_address
 
 import pytest
-from faults import FaultServer
 
 from qafd.errors import MissingKeyError, ParameterError, RefusedError, UnreachableError
 from qafd.models import Message
@@ -32,7 +31,7 @@ NAMES = {
 }
 
 
-def table(host: str) -> tuple[IPv4Address | IPv6Address, ...]:
+def table(host):
     if host not in NAMES:
         raise OSError("Name or service not known")
     return tuple(map(ip_address, NAMES[host]))
@@ -52,7 +51,7 @@ def table(host: str) -> tuple[IPv4Address | IPv6Address, ...]:
     "metadata.google.internal", "metadata.google.internal.", "Metadata.Google.Internal",
     "metadata", "instance-data", *(name for name in list(NAMES)[:8])])
 @pytest.mark.parametrize("key", [None, "sk-1"], ids=["no key", "a key"])
-def test_what_no_endpoint_has_is_refused_in_every_form(host: str, key: str | None) -> None:
+def test_what_no_endpoint_has_is_refused_in_every_form(host, key):
     with pytest.raises(ParameterError, match="not a model endpoint"):
         check_address(f"http://{host}:80/v1", key, table)
     assert not is_local(f"http://{host}/v1", table)
@@ -64,7 +63,7 @@ def test_what_no_endpoint_has_is_refused_in_every_form(host: str, key: str | Non
 @pytest.mark.parametrize("host", [
     "169.254.169.254@example.com", "user:pw@127.0.0.1", "%31%36%39.254.169.254", "[fe80::1%25eth0]",
     "169。254。169。254", "exa mple.com", "[::1", "", "127.0.0.1:port", "169.254.169.254\\@x.com"])
-def test_what_parsers_read_in_two_ways_is_no_address(host: str) -> None:
+def test_what_parsers_read_in_two_ways_is_no_address(host):
     with pytest.raises(ParameterError):
         check_address(f"http://{host}/v1", None, table)
 
@@ -81,8 +80,7 @@ def test_what_parsers_read_in_two_ways_is_no_address(host: str) -> None:
     ("public.internal", False), ("llm", False), ("api.openai.com", False),
     ("unknown", True), ("unknown.local", True), ("unknown.example.com", False),
     ("local.example.com", False)])
-def test_what_needs_no_key_is_decided_on_the_addresses_else_on_the_name(
-        host: str, local: bool) -> None:
+def test_what_needs_no_key_is_decided_on_the_addresses_else_on_the_name(host, local):
     assert is_local(f"https://{host}/v1", table) is local
     if local:
         assert check_address(f"http://{host}/v1", None, table)
@@ -94,7 +92,7 @@ def test_what_needs_no_key_is_decided_on_the_addresses_else_on_the_name(
         assert check_address(f"https://{host}/v1", "sk-1", table)
 
 
-def test_a_connection_goes_only_to_the_addresses_that_may_be_called() -> None:
+def test_a_connection_goes_only_to_the_addresses_that_may_be_called():
     assert destinations("desk.local", True, table) == ("192.168.1.20",)
     assert destinations("mixed.example.com", False, table) == ("10.0.0.5", "93.184.216.34")
     assert destinations("mixed.example.com", True, table) == ("10.0.0.5",)
@@ -104,11 +102,10 @@ def test_a_connection_goes_only_to_the_addresses_that_may_be_called() -> None:
         destinations("unknown", True, table)
 
 
-def test_a_name_that_leads_to_this_machine_is_called_there_and_resolved_at_each_connection(
-        server: FaultServer) -> None:
+def test_a_name_that_leads_to_this_machine_is_called_there_and_resolved_at_each_connection(server):
     asked = []
 
-    def resolver(host: str) -> tuple[IPv4Address, ...]:
+    def resolver(host):
         asked.append(host)
         return (IPv4Address("127.0.0.1"),)
 
@@ -120,8 +117,7 @@ def test_a_name_that_leads_to_this_machine_is_called_there_and_resolved_at_each_
 
 
 @pytest.mark.parametrize("later", ["169.254.169.254", "93.184.216.34", "::ffff:169.254.169.254"])
-def test_a_name_that_changes_its_address_before_the_call_is_not_called(
-        later: str, server: FaultServer) -> None:
+def test_a_name_that_changes_its_address_before_the_call_is_not_called(later, server):
     now = ["127.0.0.1"]
     model = Endpoint("tiny", server.url.replace("127.0.0.1", "llm.example.com"),
                      resolver=lambda _: (ip_address(now[0]),))
@@ -131,7 +127,7 @@ def test_a_name_that_changes_its_address_before_the_call_is_not_called(
     assert server.bodies == []
 
 
-def test_a_name_with_a_dead_and_a_live_address_is_reached(server: FaultServer) -> None:
+def test_a_name_with_a_dead_and_a_live_address_is_reached(server):
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.2", 0))  # bound, but nobody listens
     model = Endpoint("tiny", server.url.replace("127.0.0.1", "llm.local"), resolver=lambda _: (
@@ -139,13 +135,13 @@ def test_a_name_with_a_dead_and_a_live_address_is_reached(server: FaultServer) -
     assert model.complete(ASK).text == "fine"
 
 
-def test_a_name_that_cannot_be_resolved_is_said_to_be_out_of_reach() -> None:
+def test_a_name_that_cannot_be_resolved_is_said_to_be_out_of_reach():
     for url, key in (("http://unknown:11434/v1", None), ("https://unknown.example.com/v1", "sk-1")):
         with pytest.raises(UnreachableError):
             Endpoint("m", url, key, resolver=table, attempts=1).complete(ASK)
 
 
-def test_this_machine_resolves_its_own_names_and_no_others() -> None:
+def test_this_machine_resolves_its_own_names_and_no_others():
     assert all(address.is_loopback for address in resolve("localhost"))
     with pytest.raises(OSError, match=".+"):
         resolve("no-such-host.invalid")

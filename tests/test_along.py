@@ -3,8 +3,6 @@
 
 import pytest
 
-from qafd.explain import Explanation
-from qafd.knowledge import KnowledgeGraph
 from qafd.view.contraction import drawn_contracted
 
 WHOLE = "What did Mara Delgado sing in Lisbon?"
@@ -12,11 +10,11 @@ NEXT = "Who founded the prize that Salt Road won?"
 
 
 @pytest.fixture(scope="module", params=[[], [NEXT]], ids=["one diffusion", "two"])
-def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
+def told(songs, request):
     return songs.explain(songs.plan(WHOLE, further=request.param))
 
 
-def test_the_strands_add_up_to_the_drawn_flow(songs: KnowledgeGraph) -> None:
+def test_the_strands_add_up_to_the_drawn_flow(songs):
     told = songs.explain(WHOLE)
     for edge in drawn_contracted(told.retrieval).edges[::3]:
         found = told.along(edge.source, edge.target, contracted=True)
@@ -24,7 +22,7 @@ def test_the_strands_add_up_to_the_drawn_flow(songs: KnowledgeGraph) -> None:
         assert found.flow == edge.flow
 
 
-def test_the_share_is_of_all_that_reached_the_end(told: Explanation) -> None:
+def test_the_share_is_of_all_that_reached_the_end(told):
     source = {n.id: n.source for n in told.retrieval.nodes}
     for edge in told.retrieval.edges:
         if edge.flow > 0:
@@ -34,7 +32,7 @@ def test_the_share_is_of_all_that_reached_the_end(told: Explanation) -> None:
             assert found.share == pytest.approx(edge.flow / reached)
 
 
-def test_either_end_may_be_named_first(told: Explanation) -> None:
+def test_either_end_may_be_named_first(told):
     edge = max(told.retrieval.edges, key=lambda e: e.flow)
     found = told.along(edge.source, edge.target)
     assert found == told.along(edge.target, edge.source)
@@ -42,7 +40,7 @@ def test_either_end_may_be_named_first(told: Explanation) -> None:
     assert found.question in (questions if len(questions) > 1 else [""])
 
 
-def test_an_edge_without_flow_says_so(songs: KnowledgeGraph) -> None:
+def test_an_edge_without_flow_says_so(songs):
     told = songs.explain(WHOLE, mass=2.0)
     x = {n.id: n.importance for n in told.retrieval.nodes}
     still = [e for e in told.retrieval.edges if e.flow == 0]

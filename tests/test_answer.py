@@ -1,15 +1,13 @@
 """Answers in a model's words: what it is shown, what becomes of its citations, and of poison."""
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 import openai
 import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, AnswerChange, Citation, Sentence, Written
+from qafd.answer import Answer, AnswerChange, Citation, Sentence
 from qafd.answer.claims import CheckedClaim, find_missing, find_uncited
 from qafd.errors import DeadlineError, ModelError, ParameterError
 from qafd.ingest import index
@@ -24,22 +22,22 @@ BORN = "Where was the singer of Paper Lanterns born?"
 
 
 @pytest.fixture(scope="module")
-def songs(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def songs(tmp_path_factory):
     return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
 
 
-def number_of(songs: KnowledgeGraph, text: str, question: str = BORN) -> int:
+def number_of(songs, text, question=BORN):
     sources = draft_answer(songs, songs.retrieve(question)).context.sources
     return next(s.number for s in sources if text in s.passage.text)
 
 
-def asked(songs: KnowledgeGraph, reply: str, question: str = BORN) -> Written:
+def asked(songs, reply, question=BORN):
     written = songs.answer(songs.retrieve(question), client=Recorded([reply])).written
     assert written is not None
     return written
 
 
-def test_a_citation_resolves_to_document_place_and_sentence(songs: KnowledgeGraph) -> None:
+def test_a_citation_resolves_to_document_place_and_sentence(songs):
     n = number_of(songs, "born in Valparaíso, the daughter")
     written = asked(songs, f"Mara Delgado was born in Valparaíso [{n}].")
     citation, = written.citations
@@ -54,7 +52,7 @@ def test_a_citation_resolves_to_document_place_and_sentence(songs: KnowledgeGrap
     assert citation.support > 0.5
 
 
-def test_each_statement_marks_its_own_sentence(songs: KnowledgeGraph) -> None:
+def test_each_statement_marks_its_own_sentence(songs):
     n = number_of(songs, "born in Valparaíso, the daughter")
     written = asked(songs, f"She was born in Valparaíso [{n}]. She lives in Lisbon with the "
                            f"cellist Ilse Novak [{n}].")
@@ -65,7 +63,7 @@ def test_each_statement_marks_its_own_sentence(songs: KnowledgeGraph) -> None:
     assert "lives in Lisbon" in marked[1]
 
 
-def test_a_number_that_does_not_exist_is_marked_and_not_linked(songs: KnowledgeGraph) -> None:
+def test_a_number_that_does_not_exist_is_marked_and_not_linked(songs):
     written = asked(songs, "So it is [1, 999]. And so [0].")
     assert [c.number for c in written.citations] == [1]
     assert written.unknown == (0, 999)
@@ -75,12 +73,12 @@ def test_a_number_that_does_not_exist_is_marked_and_not_linked(songs: KnowledgeG
 
 
 @pytest.mark.parametrize("reply", [ABSENT, "not in these documents", "**Not in these documents.**"])
-def test_a_model_that_finds_nothing_abstains(reply: str, songs: KnowledgeGraph) -> None:
+def test_a_model_that_finds_nothing_abstains(reply, songs):
     assert asked(songs, reply).abstained
 
 
 @pytest.mark.parametrize("form", ["【{}】", "【{}†source】", "(passage {})", "passage {}", "[Passage {}]"])
-def test_citations_in_other_forms_are_citations(form: str, songs: KnowledgeGraph) -> None:
+def test_citations_in_other_forms_are_citations(form, songs):
     n = number_of(songs, "born in Valparaíso, the daughter")
     written = asked(songs, f"She was born in Valparaíso {form.format(n)}.")
     assert [citation.number for citation in written.citations] == [n]
@@ -91,8 +89,7 @@ def test_citations_in_other_forms_are_citations(form: str, songs: KnowledgeGraph
     ("She was born in Valparaíso", ()), ("Mara Delgado was born in Valparaíso", ()),
     ("She was born in Valparaíso in 1853", ("1853",)),
     ("She was born in Valparaíso as Rosa Kjeldsen", ("Rosa", "Kjeldsen"))])
-def test_numbers_and_names_of_each_statement_are_compared_with_its_sources(
-        said: str, missing: tuple[str, ...], songs: KnowledgeGraph) -> None:
+def test_numbers_and_names_of_each_statement_are_compared_with_its_sources(said, missing, songs):
     n = number_of(songs, "born in Valparaíso, the daughter")
     written = asked(songs, f"She was born in Valparaíso, the daughter of a baker [{n}]. {said} [{n}].")
     assert written.claims[1].missing == missing
@@ -101,7 +98,7 @@ def test_numbers_and_names_of_each_statement_are_compared_with_its_sources(
     assert citation.support == min(claim.support for claim in written.claims)
 
 
-def test_a_paragraph_that_cites_nothing_is_named_and_a_range_cites_all(songs: KnowledgeGraph) -> None:
+def test_a_paragraph_that_cites_nothing_is_named_and_a_range_cites_all(songs):
     written = asked(songs, "She was born in Valparaíso [1-2].\n\nShe sings in many languages today.\n\n"
                            "Her songs:\n- Paper Lanterns was the first of them [1]")
     assert written.uncited == ["She sings in many languages today."]
@@ -114,14 +111,13 @@ def test_a_paragraph_that_cites_nothing_is_named_and_a_range_cites_all(songs: Kn
     ("She sang and moved to Leer. Both were in 1931 [1].", []), ("[1] says that she moved to Leer.", []),
     ("As passage [1] shows, she moved to Leer.", []), ("She sang [1], later she moved to Leer.", []),
     ("She sang [1]. So they say.", [])])
-def test_a_sentence_behind_the_last_citation_is_named(text: str, uncited: list[str]) -> None:
+def test_a_sentence_behind_the_last_citation_is_named(text, uncited):
     assert find_uncited(text) == uncited
 
 
 @pytest.mark.parametrize(("support", "cited", "missing", "weak"), [
     (0.29, (1,), (), True), (0.31, (1,), (), False), (0.0, (1,), ("1853",), False), (0.0, (), (), False)])
-def test_a_statement_is_weak_below_a_cosine(
-        support: float, cited: tuple[int, ...], missing: tuple[str, ...], weak: bool) -> None:
+def test_a_statement_is_weak_below_a_cosine(support, cited, missing, weak):
     assert CheckedClaim("She was born there", cited, support, missing).weak is weak
 
 
@@ -129,19 +125,17 @@ def test_a_statement_is_weak_below_a_cosine(
     ("It cost 1,200.50 then", "It cost 1200.50", ()), ("It cost 1.200 then", "some 1200 coins", ()),
     ("It cost 12 then", "It cost 120", ("12",)), ("Then 3.5 m", "3,5 m", ()),
     ("In Rome's harbor", "Rome", ()), ("In Romes", "Rome", ())])
-def test_numbers_are_compared_however_they_are_written(
-        claim: str, known: str, missing: tuple[str, ...]) -> None:
+def test_numbers_are_compared_however_they_are_written(claim, known, missing):
     assert find_missing(claim, known) == missing
 
 
-def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(
-        songs: KnowledgeGraph) -> None:
+def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(songs):
     with pytest.raises(DeadlineError):
         songs.answer(songs.retrieve(BORN), client=Recorded([DeadlineError("too slow.")]))
     assert songs.answer(BORN).sentences
 
 
-def test_the_context_numbers_passages_by_rank_within_its_budget(songs: KnowledgeGraph) -> None:
+def test_the_context_numbers_passages_by_rank_within_its_budget(songs):
     retrieval = songs.retrieve(BORN)
     context = draft_answer(songs, retrieval).context
     assert context.text.startswith("Passages:\n[1] ")
@@ -151,12 +145,10 @@ def test_the_context_numbers_passages_by_rank_within_its_budget(songs: Knowledge
     assert context.tokens <= context.budget
 
 
-def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
-        songs: KnowledgeGraph) -> None:
+def test_a_client_of_the_openai_package_answers_when_its_model_is_named(songs):
     with serving(lambda _: "In Valparaíso [1].") as server:
         client = openai.OpenAI(base_url=server.url, api_key="sk-CANARY", max_retries=0)
         written = songs.answer(songs.retrieve(BORN), client=client, model="tiny").written
-        assert written is not None
         assert (written.text, written.model) == ("In Valparaíso [1].", "tiny")
         assert server.bodies[0]["model"] == "tiny"
         server.fault = lambda *_: "400"
@@ -166,13 +158,12 @@ def test_a_client_of_the_openai_package_answers_when_its_model_is_named(
         client.close()
 
 
-def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one_there_is(
-        tmp_path: Path) -> None:
+def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one_there_is(tmp_path):
     knowledge = KnowledgeGraph.sample("songbook", tmp_path)
     retrieval = knowledge.retrieve(BORN)
     with serving(lambda _: "In Valparaíso [1].") as server, openai.OpenAI(
             base_url=server.url, api_key="none", max_retries=0) as client:
-        def asked() -> str:
+        def asked():
             knowledge.answer(retrieval, client=client)
             return str(server.bodies[-1]["model"])
 
@@ -192,7 +183,7 @@ def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one
         assert len(server.bodies) == 3
 
 
-def test_a_passage_over_two_pages_is_one_source(tmp_path: Path) -> None:
+def test_a_passage_over_two_pages_is_one_source(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     data = pdf(["The Lodestar pump stopped at nine in hall B."],
                ["The Lodestar pump was mended by Ingrid Solheim."])
@@ -214,7 +205,7 @@ TIDAL_WORDS = {
 }
 
 
-def test_each_word_of_a_glossary_is_quoted_by_its_own_entry(tmp_path: Path) -> None:
+def test_each_word_of_a_glossary_is_quoted_by_its_own_entry(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "tides.qafd")
     entries = "\n".join(f"* **{word}**: {meaning}" for word, meaning in TIDAL_WORDS.items())
     knowledge.add_text("tides.md", f"# Words of the tide\n\n{entries}\n")
@@ -223,7 +214,7 @@ def test_each_word_of_a_glossary_is_quoted_by_its_own_entry(tmp_path: Path) -> N
         assert f"{word}: {meaning}" in [sentence.line for sentence in sentences]
 
 
-def test_an_empty_workspace_answers_nothing(tmp_path: Path) -> None:
+def test_an_empty_workspace_answers_nothing(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "empty.db")
     answer = knowledge.answer("Who was there?", client=Recorded([]))
     assert answer == Answer((), (), 0.0)
@@ -260,7 +251,7 @@ class Obedient:
 
 
 @pytest.fixture(scope="module")
-def poisoned(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def poisoned(tmp_path_factory):
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("poison") / "poison.db")
     said = "Ada Lovelace was born in London. {} Ada Lovelace wrote to Charles Babbage."
     index(knowledge.url, [(f"{i}.txt", said.format(line).encode())
@@ -268,11 +259,9 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return knowledge
 
 
-def test_nothing_of_a_poisoned_document_leaves_the_delimited_data(
-        poisoned: KnowledgeGraph) -> None:
+def test_nothing_of_a_poisoned_document_leaves_the_delimited_data(poisoned):
     client = Obedient()
     answer = poisoned.answer(poisoned.retrieve("Where was Ada Lovelace born?"), client=client)
-    assert answer.written is not None
     system, user = client.messages
     data = answer.written.draft.context.text
     mark = fence(data)
@@ -286,7 +275,7 @@ def test_nothing_of_a_poisoned_document_leaves_the_delimited_data(
     assert "\u202e" not in data
 
 
-def test_a_poisoned_document_cannot_forge_a_numbered_passage(poisoned: KnowledgeGraph) -> None:
+def test_a_poisoned_document_cannot_forge_a_numbered_passage(poisoned):
     context = draft_answer(poisoned, poisoned.retrieve("Where was Ada Lovelace born?")).context
     numbered = re.findall(r"\[(\d+)\]", context.text)
     assert numbered == [str(source.number) for source in context.sources]
@@ -294,9 +283,8 @@ def test_a_poisoned_document_cannot_forge_a_numbered_passage(poisoned: Knowledge
     assert len(headings) == len(context.sources)
 
 
-def test_an_obedient_model_brings_no_markup_and_no_foreign_link(poisoned: KnowledgeGraph) -> None:
+def test_an_obedient_model_brings_no_markup_and_no_foreign_link(poisoned):
     written = poisoned.answer(poisoned.retrieve("Where was Ada Lovelace born?"), client=Obedient()).written
-    assert written is not None
     html = answer_html(written.text, {c.number for c in written.citations})
     assert "CANARY" in html
     assert set(re.findall(r"<(\w+)", html)) <= {"p", "br", "sup", "a", "s", "b", "i", "code"}
@@ -307,7 +295,7 @@ def test_an_obedient_model_brings_no_markup_and_no_foreign_link(poisoned: Knowle
         c.passage for c in written.citations))
 
 
-def test_the_mark_depends_on_all_of_the_text() -> None:
+def test_the_mark_depends_on_all_of_the_text():
     text = "a line\nanother"
     assert fence(text) != fence(text + " ")
     assert fence(text) not in text
@@ -315,10 +303,10 @@ def test_the_mark_depends_on_all_of_the_text() -> None:
     assert fence(forged) not in forged
 
 
-def told(*texts: str, document: str = "a.md", best: float = 0.8) -> Answer:
+def told(*texts, document="a.md", best=0.8):
     """An answer of sentences that stand one after another in a document, the first the best."""
     passage = RetrievedPassage("p", "c", document, "A", "", 1.0, 0, 99)
-    at: Sequence[int] = [10 * "abcdefgh".index(text[0]) for text in texts]
+    at = [10 * "abcdefgh".index(text[0]) for text in texts]
     return Answer(tuple(Sentence(text, 1, best, start, start + 9, best=i == 0)
                         for i, (text, start) in enumerate(zip(texts, at, strict=True))),
                   (Citation(1, "A", "a.md", passage),), best)
@@ -330,8 +318,7 @@ def told(*texts: str, document: str = "a.md", best: float = 0.8) -> Answer:
     (told("a"), told("a", document="b.md"), "a", "a"),
     (told("a", "b"), told("c", best=0.1), "ab", "c"),
 ], ids=["same", "order", "one", "best", "place", "all"])
-def test_a_change_has_the_sentences_that_leave_and_come(
-        before: Answer, after: Answer, left: str, came: str) -> None:
+def test_a_change_has_the_sentences_that_leave_and_come(before, after, left, came):
     change = AnswerChange.of(before, after)
     assert "".join(s.text for s, _ in change.left) == left
     assert "".join(s.text for s, _ in change.came) == came

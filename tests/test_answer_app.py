@@ -2,11 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
-from faults import FaultServer
 
 from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
@@ -19,7 +17,7 @@ KEY = "sk-CANARY-0123456789"
 WRITTEN = "She was born in **Valparaíso** [2]. Nobody knows more [77]. ![x](http://evil/x)"
 
 
-def reply(body: dict[str, object]) -> str:
+def reply(body):
     """What a good model says to each of the prompts."""
     system = str(body["messages"][0]["content"])  # type: ignore[index]
     if "high_level_keywords" in system:
@@ -37,12 +35,12 @@ pytestmark = pytest.mark.replies(reply=reply)
 
 
 @pytest.fixture
-def modeled(home: Path, server: FaultServer) -> FaultServer:
+def modeled(home, server):
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     return server
 
 
-def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> None:
+def test_the_model_answers_first_and_is_paid_for_once(modeled):
     text = shown(page("explore", ws="songbook"))
     assert re.search(r"<b><span class='name'[^>]*>Valparaíso</span></b>", text)
     assert "Written by tiny" in text
@@ -58,21 +56,20 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled: FaultServer) -> N
     assert len(modeled.bodies) == 3
 
 
-def test_rules_read_the_question_when_the_switch_is_off(modeled: FaultServer) -> None:
+def test_rules_read_the_question_when_the_switch_is_off(modeled):
     text = shown(page("explore", ws="songbook", model_reads="false"))
     assert "Written by tiny" in text
     assert "Then asked" not in text
     assert len(modeled.bodies) == 1
 
 
-def test_compare_asks_the_same_further_question_of_every_method(modeled: FaultServer) -> None:
+def test_compare_asks_the_same_further_question_of_every_method(modeled):
     app = page("compare", ws="songbook")
     assert not app.error
     assert len(modeled.bodies) == 2
 
 
-def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
-        modeled: FaultServer, home: Path) -> None:
+def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(modeled, home):
     calls = CallSettings(reply_tokens=1000)
     save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False, calls=calls,
                                              prices=(("tiny", Price(0.0, 10.0)),)))
@@ -83,7 +80,7 @@ def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(
     assert modeled.bodies == []
 
 
-def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled: FaultServer) -> None:
+def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled):
     app = page("explore", ws="songbook")
     asked = app.text_input(key="q").value
     app.text_input(key="follow0").set_value("Which prize did it win?").run()
@@ -92,7 +89,7 @@ def test_a_follow_up_keeps_the_question_and_answer_before_it(modeled: FaultServe
     assert f"<details><summary>{asked}</summary><p>She was born in **Valparaíso** [2]." in text
 
 
-def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer) -> None:
+def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled):
     app = page("explore", ws="songbook", tab="Paths")
     app.slider(key="best_mass").set_value(3.0).run()
     assert len(modeled.bodies) == 3
@@ -102,7 +99,7 @@ def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled: FaultServer)
     assert "before the last change" not in shown(app)
 
 
-def test_a_model_that_answers_on_request_waits_for_the_button(modeled: FaultServer, home: Path) -> None:
+def test_a_model_that_answers_on_request_waits_for_the_button(modeled, home):
     save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False))
     app = page("explore", ws="songbook", model_reads="false")
     assert modeled.bodies == []
@@ -111,7 +108,7 @@ def test_a_model_that_answers_on_request_waits_for_the_button(modeled: FaultServ
     assert len(modeled.bodies) == 1
 
 
-def test_a_model_that_fails_leaves_the_quotes_and_is_not_asked_again_by_itself(home: Path) -> None:
+def test_a_model_that_fails_leaves_the_quotes_and_is_not_asked_again_by_itself(home):
     save(home / "settings.json", Preferences("custom", "http://127.0.0.1:1/v1", "tiny",
                                              calls=CallSettings(deadline=1.0)))
     app = page("explore", ws="songbook", tab="Paths")
@@ -122,8 +119,7 @@ def test_a_model_that_fails_leaves_the_quotes_and_is_not_asked_again_by_itself(h
     assert "Try again" in [button.label for button in app.button]
 
 
-def test_a_typed_key_is_used_and_neither_shown_nor_stored(
-        modeled: FaultServer, home: Path) -> None:
+def test_a_typed_key_is_used_and_neither_shown_nor_stored(modeled, home):
     app = page("settings", ws="songbook")
     app.text_input(key="typed_key").set_value(KEY).run()
     assert app.text_input(key="typed_key").value == ""
@@ -137,8 +133,7 @@ def test_a_typed_key_is_used_and_neither_shown_nor_stored(
     assert "cannot be reached" in shown(app)
 
 
-def test_a_public_app_calls_no_address_of_a_visitor(
-        modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_app_calls_no_address_of_a_visitor(modeled, monkeypatch):
     import streamlit
 
     usual = streamlit.get_option
@@ -152,9 +147,8 @@ def test_a_public_app_calls_no_address_of_a_visitor(
 
 
 @pytest.mark.parametrize("button", ["Rebuild the graph", "Compute all vectors again"])
-def test_the_graph_is_made_anew_as_a_job(
-        button: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Path] = []
+def test_the_graph_is_made_anew_as_a_job(button, home, monkeypatch):
+    started = []
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda path, _: started.append(path))
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
@@ -178,7 +172,6 @@ def test_the_graph_is_made_anew_as_a_job(
      ("ollama", "http://localhost:11434/v1", "m")),
     ({"QAFD_MODEL": "m", "OPENAI_BASE_URL": "http://box:9/v1"}, ("custom", "http://box:9/v1", "m")),
 ])
-def test_the_environment_names_a_model(
-        environment: dict[str, str], expected: tuple[str, str, str]) -> None:
+def test_the_environment_names_a_model(environment, expected):
     found = from_(environment)
     assert (found.provider, found.base_url, found.model) == expected

@@ -1,12 +1,10 @@
 """A hostile answer in a real Chromium: nothing is fetched, citations lead to their sources."""
 
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from faults import FaultServer, serving
+from faults import serving
 from playwright.sync_api import expect
-from test_browser import Open, settle
+from test_browser import settle
 
 from qafd.preferences import Preferences, save
 
@@ -17,7 +15,7 @@ HOSTILE = (f"Born in Valparaíso [2]. ![x]({LEAK}) <img src={LEAK} onerror=windo
 
 
 @pytest.fixture
-def model(app_home: Path) -> Iterator[FaultServer]:
+def model(app_home):
     with serving(lambda _: HOSTILE) as server:
         save(app_home / "settings.json", Preferences("custom", server.url, "tiny"))
         yield server
@@ -25,8 +23,7 @@ def model(app_home: Path) -> Iterator[FaultServer]:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_a_hostile_answer_fetches_nothing_and_links_to_its_source(
-        width: int, scheme: str, model: FaultServer, open_page: Open) -> None:
+def test_a_hostile_answer_fetches_nothing_and_links_to_its_source(width, scheme, model, open_page):
     page = open_page("/?ws=songbook", width=width, scheme=scheme)
     settle(page)
     card = page.locator(".st-key-card")

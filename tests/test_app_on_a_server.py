@@ -1,6 +1,5 @@
 """The app started with a workspace of a database, where it keeps all others too."""
 
-from pathlib import Path
 
 import pytest
 from clicks import page, press
@@ -11,7 +10,7 @@ from qafd.storage import beside, names_beside, open_workspace, size_of
 
 
 @pytest.fixture
-def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def url(tmp_path, monkeypatch):
     made = postgres_url("team")
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     monkeypatch.setenv("QAFD_DB", made)
@@ -19,8 +18,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return made
 
 
-def test_the_workspaces_of_the_database_are_offered_and_new_ones_are_made_there(
-        url: str, tmp_path: Path) -> None:
+def test_the_workspaces_of_the_database_are_offered_and_new_ones_are_made_there(url, tmp_path):
     other = postgres_url("own")
     app = page("settings", ws="team")
     assert app.sidebar.selectbox[0].value == "team"
@@ -34,7 +32,7 @@ def test_the_workspaces_of_the_database_are_offered_and_new_ones_are_made_there(
         assert [file.name for file in store.files.all()] == ["ada.txt"]
 
 
-def test_a_sample_is_copied_into_the_database_when_it_is_first_opened(url: str, tmp_path: Path) -> None:
+def test_a_sample_is_copied_into_the_database_when_it_is_first_opened(url, tmp_path):
     copied = postgres_url("songbook")
     page("documents", ws="songbook")
     assert size_of(copied)

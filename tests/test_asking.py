@@ -17,21 +17,21 @@ AROUND = ("Hello! {}", "Good evening. {} Thank you very much!",
 BEFORE = ("Could you tell me {}", "Please explain to me {}", "I would like to know {}", "Do you know {}")
 
 
-def asking(text: str, *names: str) -> str:
+def asking(text, *names):
     spans = [(text.index(name), text.index(name) + len(name)) for name in names]
     return find_asking(tagger()[0](text), spans)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("around", AROUND)
-def test_what_stands_around_a_question_is_not_read(question: str, around: str) -> None:
+def test_what_stands_around_a_question_is_not_read(question, around):
     assert asking(around.format(question)) == question
 
 
 @pytest.mark.parametrize("clause", ["where the gate was moved?", "how many oars the ferry carries.",
                                     "in which year the mill burned down", "whether dogs are allowed?"])
 @pytest.mark.parametrize("before", BEFORE)
-def test_the_clause_that_is_asked_is_read(before: str, clause: str) -> None:
+def test_the_clause_that_is_asked_is_read(before, clause):
     assert asking(before.format(clause)) == clause
 
 
@@ -46,17 +46,17 @@ def test_the_clause_that_is_asked_is_read(before: str, clause: str) -> None:
     "Tell me about the lock gate. Be brief.",  # no question
     "The lock gate",
 ])
-def test_what_a_question_needs_stays(text: str) -> None:
+def test_what_a_question_needs_stays(text):
     assert asking(text) == text
 
 
-def test_a_sentence_with_a_known_name_stays() -> None:
+def test_a_sentence_with_a_known_name_stays():
     text = "I met Ada Quoll. Which ferry carries most oars? Greet Ben."
     assert asking(text) == "Which ferry carries most oars?"
     assert asking(text, "Ada Quoll") == "I met Ada Quoll. Which ferry carries most oars?"
 
 
-def test_a_plan_is_that_of_the_question_and_says_so() -> None:
+def test_a_plan_is_that_of_the_question_and_says_so():
     graph = Graph.build(["e:mill", "p:1"], ["Mill", "Notes"], ["entity", "passage"])
     planner = Planner(graph, LocalEmbedder())
     plain, polite = planner.plan("Who owns the Mill?"), planner.plan("Hi! Who owns the Mill? Many thanks.")
@@ -68,6 +68,6 @@ def test_a_plan_is_that_of_the_question_and_says_so() -> None:
     assert not [one for one in plain.notices if one.kind == NoticeKind.READ_IN_PART]
 
 
-def test_of_a_graph_without_passages_all_is_asked() -> None:
+def test_of_a_graph_without_passages_all_is_asked():
     planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder())
     assert planner.plan("Who owns the Mill? List all names.").words == "Who owns the Mill? List all names."

@@ -18,7 +18,7 @@ from qafd.storage.relational.graph import edge_of
 from qafd.storage.rows import Log
 
 
-def axis(key: str) -> np.ndarray:
+def axis(key):
     """A unit vector of its own for each name; two that differ in an ending are near."""
     vector = np.zeros(16, np.float32)
     vector[sum(map(ord, key)) % 16] = 1
@@ -227,7 +227,7 @@ def test_no_bit_of_an_edge_depends_on_the_order_in_which_a_processor_adds():
     assert plain.edges == shuffled.edges
 
 
-def test_the_sums_of_many_names_at_once_are_those_of_each_alone() -> None:
+def test_the_sums_of_many_names_at_once_are_those_of_each_alone():
     rng = np.random.default_rng(7)
     count, many = 2 * BLOCK + 3, 4000
     names = np.sort(rng.choice(3 * count, count, replace=False))

@@ -3,7 +3,6 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -70,12 +69,12 @@ TRIPLES = [[["Ada Brenner", "founded", "Lindau Mill"]], [["Karl Voss", "born in"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     for name, text in FILES.items():
         file = tmp_path / "code" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    rows: dict[str, list[Any]] = {
+    rows = {
         "passages": [{"pid": str(at), "title": f"T{at}", "text": text} for at, text in enumerate(TEXTS)],
         "llm_triples": [{"pid": str(at), "triples": some} for at, some in enumerate(TRIPLES)],
         "questions": [
@@ -87,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_system_ranks_the_same_passages_and_a_missing_one_is_named(
-        folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        folder, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
     import authors
 

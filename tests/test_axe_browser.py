@@ -1,9 +1,7 @@
 """Every page, light and dark, wide and narrow: axe-core finds nothing serious that is ours."""
 
 import secrets
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import axe_playwright_python
 import pytest
@@ -54,7 +52,7 @@ FIND = """async ([grave, own, place, rules]) => {
 }"""
 
 
-def find_grave(page: Any, place: str = "html", rules: list[str] | None = None) -> list[str]:
+def find_grave(page, place="html", rules=None):
     """What axe-core finds in a place of a page as it is now, by all of its rules or by some."""
     found = ["not looked at"]
     for _ in range(PATIENCE):
@@ -67,8 +65,7 @@ def find_grave(page: Any, place: str = "html", rules: list[str] | None = None) -
 
 
 @pytest.mark.parametrize(("name", "scheme", "width"), PLACES)
-def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
-        open_page: Callable[..., Any], name: str, scheme: str, width: int) -> None:
+def test_a_page_fits_its_window_and_axe_finds_nothing_serious(open_page, name, scheme, width):
     page = open_page("/" if name == "explore" else f"/{name}", width, 900, scheme,
                      reduced_motion="reduce")
     settle(page)
@@ -81,8 +78,7 @@ def test_a_page_fits_its_window_and_axe_finds_nothing_serious(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious_in_any_view_of_a_page(
-        open_page: Callable[..., Any], name: str) -> None:
+def test_axe_finds_nothing_serious_in_any_view_of_a_page(open_page, name):
     page = open_page("/?more=true" if name == "explore" else f"/{name}", 1440, reduced_motion="reduce")
     settle(page)
     page.evaluate(AXE)
@@ -96,8 +92,7 @@ def test_axe_finds_nothing_serious_in_any_view_of_a_page(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_while_documents_are_read_and_when_they_are(
-        open_page: Callable[..., Any], scheme: str) -> None:
+def test_axe_finds_nothing_serious_while_documents_are_read_and_when_they_are(open_page, scheme):
     page = open_page("/settings", 1440, 900, scheme, reduced_motion="reduce")
     settle(page)
     new_workspace(page, f"axe-{secrets.token_hex(3)}")

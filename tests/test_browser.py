@@ -5,7 +5,6 @@ import re
 import secrets
 import statistics
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,13 +20,13 @@ IDLE = '[data-test-script-state="notRunning"]'
 Open = Callable[..., Any]
 
 
-def settle(page: Any) -> None:
+def settle(page):
     page.wait_for_selector(IDLE, state="attached", timeout=30_000)
     page.wait_for_timeout(300)
     page.wait_for_selector(IDLE, state="attached", timeout=30_000)
 
 
-def places(page: Any) -> dict[str, tuple[float, float]]:
+def places(page):
     """Where each drawn node stands, in pixels of the page."""
     return dict(page.locator("[data-node]").evaluate_all("""nodes => nodes.map(n => {
         const r = (n.querySelector('circle, rect') || n).getBoundingClientRect();
@@ -35,7 +34,7 @@ def places(page: Any) -> dict[str, tuple[float, float]]:
     })"""))
 
 
-def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page: Open) -> None:
+def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page):
     page = open_page()
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)
@@ -57,7 +56,7 @@ def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page: Open) -> N
     expect(page.locator(".st-key-card")).to_contain_text(re.compile("entity|passage"))
 
 
-def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_page: Open) -> None:
+def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_page):
     heights = []
     for address in ("/", "/?present=1"):
         page = open_page(address)
@@ -77,7 +76,7 @@ def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_
 
 @pytest.mark.parametrize("path", ["/documents?search=iPod", "/compare?view=Table&budget=600",
                                   "/documents?ws=songbook"])
-def test_one_back_returns_to_a_page_with_parameters_of_its_own(path: str, open_page: Open) -> None:
+def test_one_back_returns_to_a_page_with_parameters_of_its_own(path, open_page):
     page = open_page(path)
     settle(page)
     address, entries = page.url, page.evaluate("history.length")
@@ -90,7 +89,7 @@ def test_one_back_returns_to_a_page_with_parameters_of_its_own(path: str, open_p
     expect(page).to_have_url(address, timeout=30_000)
 
 
-def test_back_returns_to_each_selection_and_question(open_page: Open) -> None:
+def test_back_returns_to_each_selection_and_question(open_page):
     first, second = "Introduce Steve Jobs's products in Apple.", "Which cities lie on the Amazon?"
     page = open_page()
     page.wait_for_selector(PAINTED, timeout=30_000)
@@ -121,8 +120,7 @@ def test_back_returns_to_each_selection_and_question(open_page: Open) -> None:
     expect(box).to_have_value(second, timeout=30_000)
 
 
-def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
-        open_page: Open, app_url: str) -> None:
+def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(open_page, app_url):
     page = open_page("/?passages=false")
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)
@@ -147,7 +145,7 @@ def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(
                                                           timeout=30_000)
 
 
-def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
+def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page):
     page = open_page("/?ws=gone&q=Which+river+meets+the+Amazon+near+Manaus%3F")
     page.get_by_text("There is no workspace 'gone' here").wait_for(timeout=30_000)
     page.get_by_role("button", name="apple-amazon").click()
@@ -160,14 +158,14 @@ def test_a_link_to_a_workspace_that_is_gone_leads_on(open_page: Open) -> None:
            ).to_have_value("Which river meets the Amazon near Manaus?")
 
 
-def new_workspace(page: Any, name: str) -> None:
+def new_workspace(page, name):
     page.get_by_label("New workspace").fill(name)
     page.get_by_role("button", name="Create").click()
     page.get_by_role("heading", name="Documents").wait_for()
     settle(page)
 
 
-def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_page: Open) -> None:
+def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_page):
     page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)
@@ -180,7 +178,7 @@ def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_page: Open
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
 
 
-def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path: Path) -> None:
+def test_a_document_becomes_a_graph_without_a_question(open_page, tmp_path):
     word = WordDocument()
     word.add_heading("Lighthouses", 1)
     word.add_paragraph("Augustin Fresnel built a lens for the Cordouan lighthouse in France. "
@@ -202,7 +200,7 @@ def test_a_document_becomes_a_graph_without_a_question(open_page: Open, tmp_path
 
 
 @pytest.fixture(scope="module")
-def hostile_workspace(app_home: Path) -> int:
+def hostile_workspace(app_home):
     """A workspace whose titles, names and texts are hostile; returns how many nodes it has."""
     knowledge = KnowledgeGraph(app_home / "hostile.db")
     records = [{"id": str(i), "title": f"{s[:300]} Curie", "text": f"Maria Curie met {s[:300]}."}
@@ -212,7 +210,7 @@ def hostile_workspace(app_home: Path) -> int:
     return len(knowledge.graph)
 
 
-def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: int) -> None:
+def test_hostile_names_are_text_everywhere(open_page, hostile_workspace):
     assert hostile_workspace > 200
     page = open_page("/?ws=hostile&more=true&q=Whom+did+<script>+Maria+Curie+meet")
     page.wait_for_selector(PAINTED, timeout=60_000)
@@ -234,7 +232,7 @@ def test_hostile_names_are_text_everywhere(open_page: Open, hostile_workspace: i
     assert page.title() in (title, "Documents · QAFD Explorer")
 
 
-def test_uploads_need_the_token_of_the_session(app_url: str) -> None:
+def test_uploads_need_the_token_of_the_session(app_url):
     import urllib.error
     import urllib.request
 
@@ -246,7 +244,7 @@ def test_uploads_need_the_token_of_the_session(app_url: str) -> None:
     assert refused.value.code in (400, 403)
 
 
-def test_how_the_picture_is_looked_at_stands_in_the_address(open_page: Open) -> None:
+def test_how_the_picture_is_looked_at_stands_in_the_address(open_page):
     page = open_page()
     page.locator(PAINTED).wait_for(timeout=30_000)
     page.get_by_role("button", name="View").click()
@@ -265,15 +263,14 @@ def test_how_the_picture_is_looked_at_stands_in_the_address(open_page: Open) -> 
     assert again.locator("[data-node]").count() >= drawn
 
 
-def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(
-        open_page: Open) -> None:
+def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(open_page):
     page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
     page.locator(PAINTED).wait_for(timeout=30_000)
     settle(page)
     touch = page.context.new_cdp_session(page)
     node = page.locator("[data-node][data-state=saturated]").nth(6)
 
-    def swipe(rest: int) -> tuple[float, float]:
+    def swipe(rest):
         """How far the node goes, and how far it goes within its picture, in pixels down."""
         node.scroll_into_view_if_needed()
         before, frame = node.bounding_box(), page.locator(PAINTED).bounding_box()
@@ -297,8 +294,7 @@ def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(
     assert apart == pytest.approx(-60, abs=8)
 
 
-def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(
-        open_page: Open) -> None:
+def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(open_page):
     page = open_page()
     page.locator(PAINTED).wait_for(timeout=30_000)
     settle(page)

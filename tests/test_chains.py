@@ -1,11 +1,9 @@
 """Laws of the chains: from a seed, name by name, each hop with a sentence of a passage that has both."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from qafd.explain import Explanation
 from qafd.explain.chains import LONGEST, WAYS, Chain, _ChainSearch, best_chains, find_chains
 from qafd.ingest import index
 from qafd.knowledge import KnowledgeGraph, find_evidence, read_corpus
@@ -28,20 +26,18 @@ DOCUMENTS = {
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, KnowledgeGraph]:
+def samples(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     return {name: KnowledgeGraph.sample(name, home) for name in ASKED}
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[1][:24]} {case[2]}")
-def told(request: pytest.FixtureRequest,
-         samples: dict[str, KnowledgeGraph]) -> tuple[KnowledgeGraph, Explanation]:
+def told(request, samples):
     sample, question, params = request.param
     return samples[sample], samples[sample].explain(question, **params)
 
 
-def test_a_chain_leads_from_a_seed_over_names_that_mass_or_the_ranking_reached(
-        told: tuple[KnowledgeGraph, Explanation]) -> None:
+def test_a_chain_leads_from_a_seed_over_names_that_mass_or_the_ranking_reached(told):
     knowledge, explanation = told
     reached = {node.id for node in explanation.retrieval.nodes}
     with knowledge.store() as store:
@@ -58,8 +54,7 @@ def test_a_chain_leads_from_a_seed_over_names_that_mass_or_the_ranking_reached(
             zip(chain.nodes, chain.nodes[1:], strict=False))
 
 
-def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(
-        told: tuple[KnowledgeGraph, Explanation]) -> None:
+def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(told):
     """The sentence has the next name, or the one before where the passage is titled with the next."""
     knowledge, explanation = told
     graph = knowledge.graph
@@ -69,7 +64,7 @@ def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(
         for hop in chain.hops:
             with knowledge.store() as store:
                 text = " ".join(store.passages.get([hop.chunk])[hop.chunk].text.split())
-            said: dict[str, set[str]] = {hop.source: set(), hop.target: set()}
+            said = {hop.source: set(), hop.target: set()}
             for one in find_evidence(knowledge, said):
                 if one.chunk == hop.chunk:
                     said[one.node].add(" ".join(one.text.split()))
@@ -81,20 +76,19 @@ def test_each_hop_has_a_sentence_of_it_and_a_passage_or_sentence_with_both(
             assert (hop.label != "") == (hop.level == "relation")
 
 
-def test_every_name_has_one_chain(told: tuple[KnowledgeGraph, Explanation]) -> None:
+def test_every_name_has_one_chain(told):
     chains = told[1].chains()
     assert len({chain.nodes[-1] for chain in chains}) == len(chains)
 
 
-def test_the_chains_are_the_best_of_each_end_and_their_mass_is_what_runs_there(
-        told: tuple[KnowledgeGraph, Explanation]) -> None:
+def test_the_chains_are_the_best_of_each_end_and_their_mass_is_what_runs_there(told):
     run, graph = told[1].runs[0], told[0].graph
     with run.open_store() as store:
         search = _ChainSearch(run.problem, run.streams, run.retrieval.ranking, store, None)
         ways = list(search.reach())
         found = find_chains(run.problem, run.streams, run.retrieval.ranking, store, 10_000)
     assert max(Counter((rows[-1], len(rows)) for rows in ways).values()) == WAYS
-    best: dict[str, float] = {}
+    best = {}
     for rows in ways:
         score = search.rate(rows)[0]
         assert score >= 0
@@ -110,8 +104,8 @@ def test_the_chains_are_the_best_of_each_end_and_their_mass_is_what_runs_there(
             assert hop.flow == sum(mass for row, mass in through.items() if row in (None, passage))
 
 
-def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any() -> None:
-    def chain(end: str, hops: int, score: float, covered: float) -> Chain:
+def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any():
+    def chain(end, hops, score, covered):
         names = ("seed", *(f"{end}{place}" for place in range(hops - 1)), end)
         return Chain(names, "seed", (None,) * hops, score, covered)  # type: ignore[arg-type]
 
@@ -123,12 +117,11 @@ def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any
 
 @pytest.mark.parametrize("question", ["Introduce Steve Jobs's products in Apple.",
                                       "Which service did the successor of Jeff Bezos build?"])
-def test_the_first_chain_of_the_first_sample_has_two_hops(
-        samples: dict[str, KnowledgeGraph], question: str) -> None:
+def test_the_first_chain_of_the_first_sample_has_two_hops(samples, question):
     assert len(samples["apple-amazon"].explain(question).chains()[0].hops) >= 2
 
 
-def test_a_chain_reaches_the_birthplace_of_the_singer_over_the_singer(tmp_path: Path) -> None:
+def test_a_chain_reaches_the_birthplace_of_the_singer_over_the_singer(tmp_path):
     index(tmp_path / "songs.db", [(name, text.encode()) for name, text in DOCUMENTS.items()])
     explanation = KnowledgeGraph.open(tmp_path / "songs.db").explain(
         "Where was the singer of Quiet Bells born?")
@@ -140,15 +133,14 @@ def test_a_chain_reaches_the_birthplace_of_the_singer_over_the_singer(tmp_path: 
     assert [hop.label for hop in first.hops] == ["is song by", ""]
 
 
-def test_no_chain_ends_at_a_person_where_a_place_is_asked_for(
-        samples: dict[str, KnowledgeGraph]) -> None:
+def test_no_chain_ends_at_a_person_where_a_place_is_asked_for(samples):
     songs = samples["songbook"]
     explanation = songs.explain("Where was the singer of Paper Lanterns born?")
     people = {"Mara Delgado", "Rosario Quintana", "Ilse Novak", "Anselm Brandt", "Teodor Halvorsen"}
     assert people.isdisjoint(chain.hops[-1].name for chain in explanation.chains())
 
 
-def test_a_chain_can_end_at_a_given_name_of_any_kind(samples: dict[str, KnowledgeGraph]) -> None:
+def test_a_chain_can_end_at_a_given_name_of_any_kind(samples):
     explanation = samples["songbook"].explain("Where was the singer of Paper Lanterns born?")
     for name in ("Mara Delgado", "Lisbon"):
         chain, = explanation.chains(to=name)
@@ -158,7 +150,7 @@ def test_a_chain_can_end_at_a_given_name_of_any_kind(samples: dict[str, Knowledg
     assert explanation.chains(to=best.nodes[-1])[0].nodes[-1] == best.nodes[-1]
 
 
-def test_a_passage_that_came_after_the_question_is_in_no_chain(tmp_path: Path) -> None:
+def test_a_passage_that_came_after_the_question_is_in_no_chain(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "shared.db")
     knowledge.add_text("a.txt", "Ada Brenner met Karl Voss in Lindau.")
     question = "Whom did Ada Brenner meet?"

@@ -27,7 +27,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import chunk
 from qafd.records import Document
 from qafd.retrieve.base import Work
-from qafd.storage import Workspace, open_workspace, place_of
+from qafd.storage import open_workspace, place_of
 
 
 @pytest.mark.chaos
@@ -63,12 +63,12 @@ def test_killed_at_random_moments_the_indexing_resumes_to_the_same_graph(tmp_pat
     assert (found.damaged, found.wrong_digests, found.wrong_logs, found.unfinished) == (0, 0, 0, 0)
 
 
-def passages_of(name: str, content: int) -> tuple[Document, bytes]:
+def passages_of(name, content):
     data = story(content, 1 + content % 2)
     return Document(name, f"Title {content % 2}", "txt", data.decode()), data
 
 
-def put(store: Workspace, name: str, content: int) -> None:
+def put(store, name, content):
     """What indexing does with a text file, without the child process that parses it."""
     document, data = passages_of(name, content)
     store.files.add(name, data)
@@ -77,7 +77,7 @@ def put(store: Workspace, name: str, content: int) -> None:
 
 
 @cache
-def digest_of(documents: frozenset[tuple[str, int]], folder: Path) -> tuple[object, ...]:
+def digest_of(documents, folder):
     path = folder / f"{abs(hash(documents))}.db"
     with open_workspace(path) as store:
         for name, content in sorted(documents):
@@ -86,7 +86,7 @@ def digest_of(documents: frozenset[tuple[str, int]], folder: Path) -> tuple[obje
         return seen(store)
 
 
-def seen(store: Workspace) -> tuple[object, ...]:
+def seen(store):
     return (store.graph.digest(), store.passages.search("Ada Bob0 Title", 50), store.log.read().chunks)
 
 
@@ -98,7 +98,7 @@ class Workspace(RuleBasedStateMachine):
     count = 0
 
     @initialize()
-    def new(self) -> None:
+    def new(self):
         Workspace.count += 1
         self.store = open_workspace(self.folder / f"machine{Workspace.count}.db")
         self.engine = tiny_engine()
@@ -106,46 +106,46 @@ class Workspace(RuleBasedStateMachine):
         self.deleted: dict[str, int] = {}
 
     @rule(name=name, content=st.integers(0, 3))
-    def add(self, name: str, content: int) -> None:
+    def add(self, name, content):
         put(self.store, name, content)
         self.deleted.pop(name, None)
         self.live[name] = content
 
     @rule(name=name)
-    def delete(self, name: str) -> None:
+    def delete(self, name):
         if name in self.live:
             self.store.documents.delete(name)
             self.deleted[name] = self.live.pop(name)
 
     @rule(name=name)
-    def undo(self, name: str) -> None:
+    def undo(self, name):
         if name in self.deleted:
             self.store.documents.undo(name)
             self.live[name] = self.deleted.pop(name)
 
     @rule(name=name)
-    def purge(self, name: str) -> None:
+    def purge(self, name):
         if name in self.live or name in self.deleted:
             self.store.documents.purge(name)
             self.live.pop(name, None)
             self.deleted.pop(name, None)
 
     @rule(some=st.integers(0, 3))
-    def read(self, some: int) -> None:
+    def read(self, some):
         """Index only the first few files; the others wait."""
         extend(self.store, sorted(self.live)[:some], self.engine)
 
     @rule()
-    def assemble(self) -> None:
+    def assemble(self):
         extend(self.store, sorted(self.live), self.engine)
         assert seen(self.store) == digest_of(frozenset(self.live.items()), self.folder)
 
     @invariant()
-    def the_file_is_sound(self) -> None:
+    def the_file_is_sound(self):
         with self.store.snapshot() as connection:
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
-    def teardown(self) -> None:
+    def teardown(self):
         self.assemble()
         self.store.close()
 
@@ -159,7 +159,7 @@ def test_any_history_of_documents_gives_the_graph_of_those_that_are_left(tmp_pat
     assert Workspace.count >= 300  # each ended in `assemble`, which asserts that it is as if new
 
 
-def write_much(path: Path, rounds: int) -> None:
+def write_much(path, rounds):
     with open_workspace(path) as store:
         engine = tiny_engine()
         for i in range(rounds):
@@ -194,7 +194,7 @@ def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
     assert sorted(set(revisions)) == revisions
 
 
-def ask(path: Path, times: int, found: Path) -> None:
+def ask(path, times, found):
     """Ask the same again and again; writes down what was seen of which version of the graph."""
     knowledge = KnowledgeGraph(path, TinyEmbedder())
     with found.open("w", encoding="utf-8") as lines:
@@ -205,7 +205,7 @@ def ask(path: Path, times: int, found: Path) -> None:
             lines.write(json.dumps([seen.made_by.workspace, repr(timeless)]) + "\n")
 
 
-def write_whole(path: Path, rounds: int) -> None:
+def write_whole(path, rounds):
     """Like `write_much`, with the log and the graph of each version in one commit."""
     with open_workspace(path) as store:
         engine = tiny_engine()
@@ -228,7 +228,7 @@ def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
         assert writer.is_alive()
     finally:
         killed(writer)
-    seen: dict[str, str] = {}
+    seen = {}
     reads = 0
     for file in sorted(tmp_path.glob("*.jsonl")):
         for line in file.read_text("utf-8").splitlines():
@@ -249,11 +249,11 @@ class Tallying(TinyExtractor):
             yield found
 
 
-def visit(path: Path, tally: Path, first: int, sessions: int) -> None:
+def visit(path, tally, first, sessions):
     """What so many sessions of the Documents page do at once: upload, look, start a worker."""
     os.environ["QAFD_TALLY"] = str(tally)
 
-    def upload(session: int) -> None:
+    def upload(session):
         with open_workspace(path) as store:
             jobs.enqueue(store, [(f"{session}.txt", f"Ada{session} met Bob{session}.".encode())])
         for _ in range(3):  # the page looks again and again

@@ -25,10 +25,10 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
 
-    def qafd(*arguments: object, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    def qafd(*arguments, stdin=""):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QAFD")}
         return subprocess.run(
             [sys.executable, "-m", "qafd", *map(str, arguments)], input=stdin, text=True,
@@ -37,11 +37,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample(tmp_path_factory):
     return Path(KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).place.written)
 
 
-def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
+def test_index_status_docs_delete_and_undo(run, tmp_path):
     db = tmp_path / "w.db"
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "ada.txt").write_text("Ada Lovelace met Charles Babbage in London.")
@@ -78,9 +78,7 @@ def test_index_status_docs_delete_and_undo(run: Run, tmp_path: Path) -> None:
       "http://127.0.0.1:9/v1"], 2, "caps nothing"),
     (["verify", "/nowhere.json"], 1, "/nowhere.json cannot be read: No such file"),
 ])
-def test_wrong_usage_is_one_sentence_on_stderr(
-        arguments: list[str], code: int, message: str, alone: Path, sample: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_one_sentence_on_stderr(arguments, code, message, alone, sample, capsys):
     assert main([str(sample) if a == "SAMPLE" else a for a in arguments]) == code
     said = capsys.readouterr()
     assert said.out == ""
@@ -89,8 +87,7 @@ def test_wrong_usage_is_one_sentence_on_stderr(
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"x" * 300])
-def test_a_file_that_is_no_workspace_keeps_its_bytes(
-        content: bytes, run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_no_workspace_keeps_its_bytes(content, run, tmp_path):
     file = tmp_path / "notes.db"
     file.write_bytes(content)
     result = run("status", "--db", file)
@@ -106,9 +103,7 @@ def test_a_file_that_is_no_workspace_keeps_its_bytes(
     ("<&-", "query -", 2, "the standard input, which is closed"),
     ("<&-", "index - --db new.db", 2, "the standard input, which is closed"),
     ("<&-", "verify -", 2, "the standard input, which is closed")])
-def test_closed_streams_are_no_reason_to_fail(
-        closed: str, arguments: str, code: int, says: str | None, sample: Path,
-        tmp_path: Path) -> None:
+def test_closed_streams_are_no_reason_to_fail(closed, arguments, code, says, sample, tmp_path):
     ended = subprocess.run(
         f"{sys.executable} -m qafd {arguments} {closed}", shell=True, cwd=tmp_path,
         env={**os.environ, "QAFD_DB": str(sample), "PYTHONPATH": str(Path(__file__).parents[1])},
@@ -120,8 +115,7 @@ def test_closed_streams_are_no_reason_to_fail(
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("arguments", [("query", "-"), ("verify", "-")])
-def test_an_interrupted_command_ends_without_a_traceback(
-        arguments: tuple[str, ...], sample: Path) -> None:
+def test_an_interrupted_command_ends_without_a_traceback(arguments, sample):
     code = """import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 class Typed:
@@ -138,7 +132,7 @@ sys.exit(main())"""
     assert (run.returncode, run.stderr) == (130, "")
 
 
-def test_no_help_loads_numpy_and_all_of_them_name_what_their_commands_take(run: Run) -> None:
+def test_no_help_loads_numpy_and_all_of_them_name_what_their_commands_take(run):
     assert set(NAMES.split(", ")) == {*METHODS, PAPER}
     assert EXPORTS.split(", ") == list(FORMATS)
     assert EVIDENCE == LEVELS
@@ -160,8 +154,7 @@ print("numpy" in sys.modules)"""
 
 @pytest.mark.parametrize("kilobytes", [100_000, 600_000])
 @pytest.mark.parametrize("command", ["query Apple", "index app.py"])
-def test_too_little_memory_is_refused_before_libraries_crash_in_it(
-        sample: Path, command: str, kilobytes: int) -> None:
+def test_too_little_memory_is_refused_before_libraries_crash_in_it(sample, command, kilobytes):
     limited = f"ulimit -v {kilobytes}; exec '{sys.executable}' -m qafd {command} --db '{sample}'"
     done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -1,10 +1,8 @@
 """`qafd answer`, `qafd query` and `qafd doctor --endpoint`, called in this process."""
 
 import json
-from pathlib import Path
 
 import pytest
-from faults import FaultServer
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
@@ -20,13 +18,12 @@ ELSEWHERE = "What is the boiling point of tungsten carbide?"
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> str:
+def db(tmp_path):
     return KnowledgeGraph.sample("songbook", tmp_path).place.written
 
 
 @pytest.mark.parametrize("command", ["answer", "query"])
-def test_what_is_not_in_the_documents_is_said_and_exits_with_3(
-        command: str, db: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_in_the_documents_is_said_and_exits_with_3(command, db, capsys):
     assert main([command, ELSEWHERE, "--db", db]) == 3
     said = capsys.readouterr().out
     first = said.split("\n")[0]
@@ -34,8 +31,7 @@ def test_what_is_not_in_the_documents_is_said_and_exits_with_3(
     assert "“tungsten carbide”" in first
 
 
-def test_a_model_writes_and_its_citations_are_resolved(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_writes_and_its_citations_are_resolved(db, server, capsys):
     assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
     out = capsys.readouterr().out
     assert "In Valparaíso [2].[31m And [88: no such source]." in out
@@ -44,7 +40,7 @@ def test_a_model_writes_and_its_citations_are_resolved(
 
 @pytest.mark.parametrize("fault", ["half body", "400"])
 def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_with_1(
-        fault: str, db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+        fault, db, server, capsys):
     server.fault = lambda *_: fault
     assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 1
     streams = capsys.readouterr()
@@ -52,8 +48,7 @@ def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_wit
     assert "These sentences are quoted instead." in streams.err
 
 
-def test_a_written_answer_is_in_the_ledger_and_paid_for_once(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_written_answer_is_in_the_ledger_and_paid_for_once(db, server, capsys):
     for _ in range(2):
         assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
     assert len(server.bodies) == 1
@@ -63,8 +58,7 @@ def test_a_written_answer_is_in_the_ledger_and_paid_for_once(
     assert (total["what"], total["calls"], total["tokens_in"]) == (BORN, 1, 11)
 
 
-def test_calls_are_made_as_the_settings_say_unless_an_option_does(
-        db: str, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_are_made_as_the_settings_say_unless_an_option_does(db, tmp_path, server, capsys):
     save(tmp_path / "settings.json", Preferences(calls=CallSettings(60.0, 0.5, 400)))
     server.fault = lambda *_: "truncated"
     ask = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES, "--json"]
@@ -76,9 +70,7 @@ def test_calls_are_made_as_the_settings_say_unless_an_option_does(
 
 
 @pytest.mark.parametrize("options", [["--max-tokens", "100"], ["--max-cost", "0"]])
-def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
-        options: list[str], db: str, tmp_path: Path, server: FaultServer,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(options, db, tmp_path, server, capsys):
     save(tmp_path / "settings.json", Preferences(prices=(("tiny", Price(1.0, 1.0)),)))
     assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES,
                  *options]) == 4
@@ -88,8 +80,7 @@ def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(
     assert "She was born in Valparaíso" in streams.out
 
 
-def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(
-        db: str, tmp_path: Path, server: FaultServer) -> None:
+def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(db, tmp_path, server):
     ask = ["answer", "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]
     assert main([*ask, BORN, "--price", "1000", "2000"]) == 0
     assert load(tmp_path / "settings.json").price("tiny") == Price(1000.0, 2000.0)
@@ -97,8 +88,7 @@ def test_a_price_that_was_named_once_is_that_of_the_model_from_then_on(
     assert len(server.bodies) == 1
 
 
-def test_the_key_goes_only_to_the_address_it_was_set_for(
-        db: str, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_goes_only_to_the_address_it_was_set_for(db, server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-CANARY")
     main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES])
     assert "CANARY" not in server.bodies[0]["key"]
@@ -107,8 +97,7 @@ def test_the_key_goes_only_to_the_address_it_was_set_for(
     assert server.bodies[1]["key"] == "Bearer sk-CANARY"
 
 
-def test_doctor_tests_the_endpoint(
-        server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_tests_the_endpoint(server, capsys):
     arguments = ["doctor", "--quick", "--endpoint", "--json", "--model", "tiny", "--embed-model",
                  "e", "--base-url", server.url]
     main(arguments)
@@ -118,8 +107,7 @@ def test_doctor_tests_the_endpoint(
         "models": True, "chat": True, "JSON": False, "embeddings": True}
 
 
-def test_a_model_reads_the_question_under_the_cap_of_the_answer(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_reads_the_question_under_the_cap_of_the_answer(db, server, capsys):
     asked = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url]
     server.reply = write_reply
     assert main([*asked, "--plan", "model"]) == 0
@@ -133,7 +121,7 @@ def test_a_model_reads_the_question_under_the_cap_of_the_answer(
 
 @pytest.mark.parametrize("command", ["query", "compare"])
 def test_a_model_reads_the_question_of_other_commands_unless_told_not_to(
-        command: str, db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+        command, db, server, capsys):
     asked = [command, BORN, "--db", db, "--model", "tiny", "--base-url", server.url, "--json"]
     server.reply = write_reply
     assert main(asked) == 0
@@ -144,8 +132,7 @@ def test_a_model_reads_the_question_of_other_commands_unless_told_not_to(
     assert len(server.bodies) == 2
 
 
-def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(db, server, capsys):
     keywords = KEYWORDS.replace("Paper Lanterns", "Valparaíso").replace("birthplace", "harbor towns")
     server.reply = lambda body: keywords if "high_level_keywords" in json.dumps(body) else write_reply(body)
     asked = ["answer", "Who sang it?", "--db", db, "--model", "tiny", "--base-url", server.url,
@@ -156,7 +143,7 @@ def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(
     assert "Written by tiny" in capsys.readouterr().out
 
 
-def test_a_plan_by_a_model_needs_one(db: str, server: FaultServer) -> None:
+def test_a_plan_by_a_model_needs_one(db, server):
     assert main(["answer", BORN, "--db", db, "--plan", "model"]) == 2
     assert not server.bodies
 
@@ -164,7 +151,7 @@ def test_a_plan_by_a_model_needs_one(db: str, server: FaultServer) -> None:
 KEYWORDS = json.dumps({"high_level_keywords": ["birthplace"], "low_level_keywords": ["Paper Lanterns"]})
 
 
-def write_reply(body: dict[str, object]) -> str:
+def write_reply(body):
     """Return what a good model says to each of the prompts."""
     system = json.dumps(body)
     if "high_level_keywords" in system:

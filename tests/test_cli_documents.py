@@ -12,15 +12,14 @@ BOB = ("bob.txt", b"Bob hid the xylophone of Quimper.")
 
 
 @pytest.fixture
-def db(path: Path, alone: Path) -> str:
+def db(path, alone):
     knowledge = KnowledgeGraph(path)
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     knowledge.add_text(BOB[0], BOB[1].decode())
     return str(path)
 
 
-def test_a_search_prints_passages_with_the_words_marked(
-        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_prints_passages_with_the_words_marked(db, capsys):
     assert main(["docs", "--db", db, "--search", "london"]) == 0
     assert capsys.readouterr().out == (
         "ada  (ada.txt)\n    Ada Lovelace met Charles Babbage in [London].\n")
@@ -32,8 +31,7 @@ def test_a_search_prints_passages_with_the_words_marked(
     assert capsys.readouterr().err == "qafd: No passage has any of these words.\n"
 
 
-def test_what_a_reader_left_out_is_reported_by_index_and_docs(
-        db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_reader_left_out_is_reported_by_index_and_docs(db, tmp_path, capsys):
     mail = tmp_path / "trip.eml"
     mail.write_text("From: ann@club.example\nMessage-ID: <1@x>\nContent-Type: multipart/mixed; boundary=b\n\n"
                     "--b\n\nAda Lovelace came.\n--b\nContent-Disposition: attachment\n\nx\n--b--\n")
@@ -46,8 +44,7 @@ def test_what_a_reader_left_out_is_reported_by_index_and_docs(
     assert [found for found in notices.values() if found] == [["Left out: 1 attachment."]]
 
 
-def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(
-        db: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_erased_without_yes_and_no_byte_is_left_with_it(db, capsys):
     assert main(["docs", "--db", db, "--erase", "bob.txt"]) == 2
     said = capsys.readouterr().err
     assert "Erasing bob.txt removes 1 document and 1 passage" in said

@@ -2,10 +2,8 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from faults import FaultServer
 from test_llm_extract import answering
 
 from qafd.cli import main
@@ -19,7 +17,7 @@ TEXT = "Ada Lovelace met Charles Babbage in London. London is large."
 
 
 @pytest.fixture
-def index(tmp_path: Path, server: FaultServer) -> list[str]:
+def index(tmp_path, server):
     """The command that reads and embeds one file through the endpoint."""
     file = tmp_path / "ada.txt"
     file.write_text(TEXT)
@@ -28,8 +26,7 @@ def index(tmp_path: Path, server: FaultServer) -> list[str]:
 
 
 def test_a_dry_run_says_what_reading_and_embedding_cost_and_calls_nothing(
-        index: list[str], server: FaultServer, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+        index, server, tmp_path, capsys):
     assert main([*index, "--price", "1", "2", "--embed-price", "3", "--dry-run", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["passages"], found["calls"]) == (1, [1, 2])
@@ -44,8 +41,7 @@ def test_a_dry_run_says_what_reading_and_embedding_cost_and_calls_nothing(
 
 
 def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
-        index: list[str], server: FaultServer, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+        index, server, tmp_path, capsys):
     assert main([*index, "--max-calls", "2"]) == 4
     assert "cap of 2 calls" in capsys.readouterr().err
     assert len(server.bodies) == 2
@@ -58,8 +54,7 @@ def test_one_cap_stops_both_with_exit_code_4_and_the_same_command_goes_on(
 
 
 def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
-        index: list[str], server: FaultServer, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+        index, server, tmp_path, capsys):
     assert main(index) == 0
     with open_workspace(tmp_path / "work.db") as store:
         choose(store, replace(read_choice(store), cap=Cap()))
@@ -71,9 +66,7 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
     assert len(server.bodies) == asked
 
 
-def test_the_cap_of_a_day_holds_over_commands(
-        index: list[str], server: FaultServer, tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cap_of_a_day_holds_over_commands(index, server, tmp_path, monkeypatch):
     monkeypatch.setattr(Meter, "shared", None)  # what the command shares ends with the test
     save(tmp_path / "settings.json", Preferences(day_calls=2))
     assert main(index) == 4

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 from lxml import etree
@@ -17,7 +16,7 @@ QUESTION = "Who founded Apple?"
 
 
 @pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> str:
+def db(tmp_path_factory):
     path = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home")).place.written
     assert main(["query", QUESTION, "--db", path, "--keep", "large", "--json"]) == 0
     assert main(["query", QUESTION, "--db", path, "--method", "qafd(mass=12)", "--keep", "--json"]) == 0
@@ -25,7 +24,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def ids(db: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+def ids(db, capsys):
     """Of the large and of the small run."""
     capsys.readouterr()
     assert main(["runs", "--db", db, "--json"]) == 0
@@ -34,16 +33,14 @@ def ids(db: str, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     return large["id"], small["id"]
 
 
-def write_json(db: str, key: str, file: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def write_json(db, key, file, capsys):
     capsys.readouterr()
     assert main(["runs", key, "--json", "--db", db]) == 0
     file.write_text(capsys.readouterr().out, "utf-8")
     return file
 
 
-def test_a_run_is_written_verified_and_replayed(
-        db: str, ids: tuple[str, str], tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_written_verified_and_replayed(db, ids, tmp_path, capsys):
     file = write_json(db, ids[1], tmp_path / "run.json", capsys)
     assert main(["verify", str(file)]) == 0
     assert main(["replay", str(file), "--db", db, "--json"]) == 0
@@ -56,9 +53,7 @@ def test_a_run_is_written_verified_and_replayed(
     assert not found["gained"]
 
 
-def test_a_file_is_saved_in_another_workspace_if_it_holds(
-        db: str, ids: tuple[str, str], path: Path, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_saved_in_another_workspace_if_it_holds(db, ids, path, tmp_path, capsys):
     file = write_json(db, ids[1], tmp_path / "run.json", capsys)
     KnowledgeGraph.open(path)
     assert main(["runs", "--add", str(file), "--db", str(path), "--json"]) == 0
@@ -74,9 +69,7 @@ def test_a_file_is_saved_in_another_workspace_if_it_holds(
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 1
 
 
-def test_a_replay_that_differs_fails_and_names_the_difference(
-        db: str, ids: tuple[str, str], path: Path, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_that_differs_fails_and_names_the_difference(db, ids, path, tmp_path, capsys):
     KnowledgeGraph.open(path).add_text("a.txt", "Steve Jobs founded Apple with Steve Wozniak.")
     file = write_json(db, ids[1], tmp_path / "run.json", capsys)
     assert main(["replay", str(file), "--db", str(path)]) == 1
@@ -92,7 +85,7 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("name", OF_RETRIEVAL)
-def test_every_format_writes_what_its_media_type_says(name: str, db: str, tmp_path: Path) -> None:
+def test_every_format_writes_what_its_media_type_says(name, db, tmp_path):
     out = tmp_path / "out"
     assert main(["export", QUESTION, "--format", name, "--out", str(out), "--db", db]) == 0
     assert b"Steve Jobs" in out.read_bytes()
@@ -103,8 +96,7 @@ def test_every_format_writes_what_its_media_type_says(name: str, db: str, tmp_pa
     (["runs", "a", "b", "c"], 2), (["runs", "--note", "x"], 2), (["runs", "--delete"], 2),
     (["runs", "zzz"], 1),
     (["replay", "no-such-file"], 1)], ids=str)
-def test_wrong_usage_is_one_sentence(
-        arguments: list[str], code: int, db: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_one_sentence(arguments, code, db, capsys):
     capsys.readouterr()
     assert main([*arguments, "--db", db]) == code
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

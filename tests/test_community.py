@@ -8,7 +8,7 @@ from oracles import toward
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan, node_id
-from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.base import Corpus
 from qafd.retrieve.community import CommunityReports
 from qafd.retrieve.layers.communities import Communities
 from qafd.retrieve.seeds import Passages
@@ -17,7 +17,7 @@ from qafd.retrieve.seeds import Passages
 # Communities 0 (a, b) and 1 (c, d, e) on level 0; 1 splits into 2 (c, d) and 3 (e).
 # Passages: p mentions a and c, q mentions c and d, r mentions e.
 @pytest.fixture
-def corpus() -> Corpus:
+def corpus():
     names = "abcdepqr"
     ids = [node_id("entity", name) for name in "abcde"] + list("pqr")
     vectors = toward(0.1, 0.2, 0.9, 0.8, 0.3, 0.5, 0.4, 0.6)
@@ -35,17 +35,17 @@ def corpus() -> Corpus:
                   {"communities": communities})
 
 
-def run(corpus: Corpus, *names: str, **knobs: float | str) -> Retrieval:
+def run(corpus, *names, **knobs):
     nothing = np.zeros((0, 2), np.float32)
     return CommunityReports(**knobs).retrieve(
         corpus, QueryPlan("q", (), np.array([1, 0], np.float32), nothing, names))
 
 
-def names_of(retrieval: Retrieval) -> set[str]:
+def names_of(retrieval):
     return {n.name for n in retrieval.nodes}
 
 
-def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus: Corpus) -> None:
+def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus):
     # Nearest are c (.9) and d (.8): both in community 1 on level 0, in 2 on level 1.
     coarse = run(corpus, entities=2, communities=1, level=0)
     fine = run(corpus, entities=2, communities=1, level=1)
@@ -59,7 +59,7 @@ def test_local_takes_the_community_of_most_of_the_nearest_entities_whole(corpus:
     assert reason.also[0].values == {"count": 2}
 
 
-def test_global_takes_the_communities_with_the_nearest_reports(corpus: Corpus) -> None:
+def test_global_takes_the_communities_with_the_nearest_reports(corpus):
     # On level 1 the choice is 0 (.7), 2 (.4) and 3 (.6).
     retrieval = run(corpus, selection="global", communities=2, level=1)
     assert names_of(retrieval) == {"a", "b", "e"}
@@ -67,7 +67,7 @@ def test_global_takes_the_communities_with_the_nearest_reports(corpus: Corpus) -
     assert [p.id for p in retrieval.ranking] == ["p", "r"]
 
 
-def test_passages_follow_the_entities_then_their_neighbors(corpus: Corpus) -> None:
+def test_passages_follow_the_entities_then_their_neighbors(corpus):
     # c comes first: q mentions it and its neighbor d, p mentions no neighbor of it, r is d's none.
     assert [p.id for p in run(corpus, entities=1).ranking] == ["q", "p"]
     assert [p.id for p in run(corpus, "e", entities=2).ranking] == ["r", "q", "p"]

@@ -2,7 +2,6 @@
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from qafd.errors import ParameterError, QafdError
 from qafd.export.comparison import rows
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
-from qafd.reasons import Reason, ReasonKind, given_reason, reason
+from qafd.reasons import ReasonKind, given_reason, reason
 from qafd.retrieve.base import Imprint, Retrieval, RetrievedEdge, RetrievedNode, RetrievedPassage
 from qafd.retrieve.compare import MOST, ComparedMethod, Comparison, choose_columns, make_column
 from qafd.retrieve.qafd import FlowDiffusion
@@ -23,27 +22,25 @@ HOP = reason(ReasonKind.ONE_HOP, name="Apple")
 FAILED = ParameterError("It failed.")
 
 
-def node(name: str, state: str = "saturated", why: Reason = HOP, kind: str = "entity",
-         ) -> RetrievedNode:
+def node(name, state="saturated", why=HOP, kind="entity"):
     return RetrievedNode(name.lower(), name, kind, 1.0, 1.0, state, why)
 
 
-def passage(name: str) -> RetrievedPassage:
+def passage(name):
     return RetrievedPassage(name, "chunk " + name, "a.txt", "A", "Text.", 1.0, 0, 5, name=name)
 
 
-def column(label: str, nodes: list[RetrievedNode], passages: str = "",
-           ) -> ComparedMethod:
+def column(label, nodes, passages=""):
     edges = (RetrievedEdge(nodes[0].id, nodes[-1].id, "relation", 0.0, 1.0),) if nodes else ()
     return ComparedMethod(label.lower(), label, Retrieval(
         "q", label.lower(), {}, (), tuple(nodes), edges, passages=tuple(map(passage, passages))))
 
 
-def comparison(*columns: ComparedMethod) -> Comparison:
+def comparison(*columns):
     return Comparison("q", 100, columns)
 
 
-def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
+def test_overlap_is_the_jaccard_index_of_what_was_retrieved():
     one = column("One", [node("A"), node("B"), node("C", "wet"), node("P", kind="passage"),
                          node("S", kind="summary")], "xyz")
     two = column("Two", [node("B"), node("C"), node("D"), node("P", kind="passage")], "yw")
@@ -56,7 +53,7 @@ def test_overlap_is_the_jaccard_index_of_what_was_retrieved() -> None:
 
 
 @pytest.mark.parametrize("of", ["nodes", "passages"])
-def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
+def test_a_method_that_failed_has_no_overlap_rather_than_none(of):
     three = comparison(column("One", [node("A")], "x"), ComparedMethod("two", "Two", error=FAILED),
                        column("Three", [node("A")], "x"))
     printed = json.loads(json.dumps(three.to_dict(), allow_nan=False))
@@ -67,17 +64,16 @@ def test_a_method_that_failed_has_no_overlap_rather_than_none(of: str) -> None:
 
 @pytest.mark.parametrize(("budget", "kept", "tokens"), [
     (9, "", 0), (10, "a", 10), (29, "a", 10), (30, "ab", 30), (1000, "abc", 35)])
-def test_passages_fit_the_budget_best_first(budget: int, kept: str, tokens: int) -> None:
+def test_passages_fit_the_budget_best_first(budget, kept, tokens):
     graph = Graph.build(["c", "b", "a"], kinds=["passage"] * 3, tokens=[5, 20, 10])
     made = make_column("x", "X", lambda: column("X", [], "abc").retrieval or Retrieval(
         "", "", {}, (), (), ()), graph, budget)
-    assert made.retrieval is not None
     assert "".join(p.id for p in made.retrieval.passages) == kept
     assert made.tokens == tokens
 
 
-def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
-    def fail() -> Retrieval:
+def test_a_method_that_fails_keeps_its_column_and_harms_no_other():
+    def fail():
         raise ParameterError("50 units of source mass cannot fit into 14.")
 
     graph = Graph.build([])
@@ -88,7 +84,7 @@ def test_a_method_that_fails_keeps_its_column_and_harms_no_other() -> None:
         make_column("x", "X", fail, graph, 0)
 
 
-def test_names_that_mean_one_method_are_one_column() -> None:
+def test_names_that_mean_one_method_are_one_column():
     graph = Graph.build([])
     assert list(choose_columns(["qafd", "LightRAG", "ego"], graph)) == ["qafd", "ego"]
     with pytest.raises(ParameterError, match="1 different method cannot be compared; choose 2"):
@@ -99,8 +95,7 @@ def test_names_that_mean_one_method_are_one_column() -> None:
         choose_columns([FlowDiffusion(seeds=i) for i in range(MOST + 1)], graph)
 
 
-def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together(
-        apple: KnowledgeGraph) -> None:
+def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together(apple):
     compared = apple.compare(QUESTION, ["qafd", "LightRAG"], budget=300)
     alone = apple.retrieve(QUESTION, "ego")
     together = compared.retrievals["ego"]
@@ -112,9 +107,7 @@ def test_all_methods_read_the_question_once_and_answer_alone_as_they_do_together
     assert np.diag(compared.overlap()).tolist() == [1, 1]
 
 
-def test_large_workspaces_say_which_layer_is_missing_and_fail(
-        monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_large_workspaces_say_which_layer_is_missing_and_fail(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("qafd.knowledge.BUILT_FOR", 0)
     large = KnowledgeGraph.open(tmp_path / "large.db")
     large.add_text("a.txt", "Ada Lovelace met Charles Babbage in London.")
@@ -130,8 +123,7 @@ def test_large_workspaces_say_which_layer_is_missing_and_fail(
     assert "community" not in printed.out
 
 
-def test_the_command_prints_the_comparison_as_json(
-        apple: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_comparison_as_json(apple, capsys):
     code = main(["compare", QUESTION, "--methods", "qafd,lightrag", "--budget", "400", "--json",
                  "--db", apple.place.written])
     printed = json.loads(capsys.readouterr().out)
@@ -143,17 +135,17 @@ def test_the_command_prints_the_comparison_as_json(
         word_missed(d) for d in compared.differences()]
 
 
-def scored(i: str, x: float, state: str = "saturated", **fields: str) -> RetrievedNode:
+def scored(i, x, state="saturated", **fields):
     return RetrievedNode(**{"id": i, "name": i.upper(), "kind": "entity", "importance": x,
                             "mass": 1.0, "state": state, "reason": given_reason(f"{i} is near."), **fields})
 
 
-def ranked(i: str, score: float) -> RetrievedPassage:
+def ranked(i, score):
     return RetrievedPassage(i, i, f"{i}.txt", "On all", "Text.", score, 0, 5, name=f"On {i}")
 
 
 @pytest.fixture
-def three() -> Comparison:
+def three():
     """Method one finds a, b and ranked p; method two a, c and p, q; method three fails."""
     one = Retrieval("Who?", "one", {}, (), (
         scored("a", 4.0), scored("b", 2.0), scored("w", 0.0, "wet"),
@@ -168,13 +160,13 @@ def three() -> Comparison:
                                                    error=QafdError("It needs a layer."))))
 
 
-def test_the_table_has_every_node_with_each_methods_own_score(three: Comparison) -> None:
+def test_the_table_has_every_node_with_each_methods_own_score(three):
     assert [(row.name, row.times, row.shares) for row in rows(three)] == [
         ("A", 2, (1.0, 0.5, None)), ("C", 1, (None, 1.0, None)), ("B", 1, (0.5, None, None)),
         ("On p", 2, (1.0, 0.7 / 0.8, None)), ("On q", 1, (None, 1.0, None))]
 
 
-def test_passages_of_one_document_have_names_of_their_own(tmp_path: Path) -> None:
+def test_passages_of_one_document_have_names_of_their_own(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "mine.db")
     parts = [f"## {place}\n\n" + f"Ada Lovelace met Charles Babbage in {place}. " * 40
              for place in ("London", "Turin", "Paris")]

@@ -1,9 +1,6 @@
 """The Compare page, without a browser and in one."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -14,14 +11,14 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import label_of
 
 
-def test_conditions_are_changed_on_the_page(home: Path) -> None:
+def test_conditions_are_changed_on_the_page(home):
     knowledge = KnowledgeGraph.open(home / "people.db")
     knowledge.add_text("a.txt", "Ada Holt moved to Chile. Ada Holt moved to Peru.")
     knowledge.add_text("b.txt", "Ben Crane moved to Chile. Ben Crane moved to Norway.")
     app = page("explore", ws="people", q="Who moved to Chile and Peru?", tab="Conditions")
     assert not app.exception
 
-    def answers() -> set[str]:
+    def answers():
         [rows] = [table.value for table in app.dataframe if "Met by" in table.value.columns]
         return {text.split(" (")[0] for text in rows["Answer"]}
 
@@ -36,9 +33,9 @@ def test_conditions_are_changed_on_the_page(home: Path) -> None:
 
 
 @pytest.fixture
-def open_page(open_page: Callable[..., Any]) -> Callable[..., Any]:
+def open_page(open_page):
     """Opens a path of the app and waits until its panels are drawn."""
-    def visit(path: str, **options: Any) -> Any:
+    def visit(path, **options):
         tab = open_page(path, height=1000, **options)
         tab.wait_for_selector(PAINTED, timeout=40_000)
         settle(tab)
@@ -51,7 +48,7 @@ BOXES = """all => all.map(n => { const b = n.getBoundingClientRect();
 return [b.left, b.top, b.right, b.bottom]; })"""
 
 
-def places(tab: Any) -> dict[str, tuple[int, int]]:
+def places(tab):
     """Where each node of the first panel comes to rest; boxes of seeds give way to others."""
     tab.locator(PAINTED).first.wait_for(timeout=60_000)
     settle(tab)
@@ -62,7 +59,7 @@ def places(tab: Any) -> dict[str, tuple[int, int]]:
     return found
 
 
-def resting(tab: Any) -> dict[str, tuple[int, int]]:
+def resting(tab):
     boxes = tab.locator(".box [data-node]").evaluate_all("all => all.map(n => n.dataset.node)")
     found = dict(tab.locator("section.card").first.locator("[data-node]").evaluate_all(
         """nodes => nodes.map(n => { const m = n.closest('g').getAttribute('transform');
@@ -71,7 +68,7 @@ def resting(tab: Any) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.browser
-def test_no_parameter_and_no_other_methods_move_a_node(open_page: Any) -> None:
+def test_no_parameter_and_no_other_methods_move_a_node(open_page):
     before = places(open_page("/compare?methods=qafd&methods=ego&methods=pagerank"))
     for path in ("/compare?methods=qafd&methods=ego&methods=vector",
                  "/compare?methods=qafd&methods=vector&methods=lexical&best_mass=20"):
@@ -84,7 +81,7 @@ def test_no_parameter_and_no_other_methods_move_a_node(open_page: Any) -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> None:
+def test_panels_hover_select_and_zoom_together(open_page, width):
     tab = open_page("/compare?methods=qafd&methods=ego&view=Overlap", width=width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     cards = tab.locator("section.card")
@@ -108,7 +105,7 @@ def test_panels_hover_select_and_zoom_together(open_page: Any, width: int) -> No
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_rings_and_seeds_have_words_that_no_node_hides(open_page: Any, width: int) -> None:
+def test_rings_and_seeds_have_words_that_no_node_hides(open_page, width):
     tab = open_page("/compare?methods=ego&methods=qafd&q=Who+built+a+lens+for+Cordouan%3F", width=width)
     words = tab.locator("g.ring text").evaluate_all(BOXES)
     nodes = tab.locator("section.card").first.locator(".node:not(.ghost) .shape").evaluate_all(BOXES)
@@ -122,10 +119,10 @@ def test_rings_and_seeds_have_words_that_no_node_hides(open_page: Any, width: in
 
 
 @pytest.mark.browser
-def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page: Any) -> None:
+def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page):
     asked, methods = "Which cities lie on the Amazon?", ["qafd", "vector"]
 
-    def seen(path: str, query: dict[str, list[str]]) -> bool:
+    def seen(path, query):
         settle(tab)
         assert tab.get_by_label("Question", exact=True).input_value() == asked
         # the last parameters of a page come with a run after its first
@@ -133,7 +130,7 @@ def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page: Any)
             path, query), timeout=10_000)
         return True
 
-    def visit(page_title: str) -> None:
+    def visit(page_title):
         tab.get_by_role("link", name=page_title).click()
         tab.wait_for_url(f"**/{page_title.lower().replace('explore', '')}?*")
 

@@ -2,19 +2,18 @@
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import served
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 TESTS = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server():
     """The address of the app that draws the component alone."""
     path = os.pathsep.join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
     with served(("streamlit", "run", str(TESTS / "panel_app.py"), "--server.headless=true",
@@ -25,7 +24,7 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def context(browser):
     context = browser.new_context(viewport={"width": 1280, "height": 1300},
                                    reduced_motion="reduce")
     yield context
@@ -33,9 +32,9 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
+def page(context):
     page = context.new_page()
-    wrong: list[str] = []
+    wrong = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text)
             if message.type == "error" else None)
@@ -44,26 +43,26 @@ def page(context: BrowserContext) -> Iterator[Page]:
     assert wrong == []
 
 
-def show(page: Page, address: str) -> None:
+def show(page, address):
     page.goto(address)
     expect(page.locator("[data-painted]")).to_be_visible(timeout=30_000)
 
 
-def node(page: Page, name: str, panel: int = 0) -> Locator:
+def node(page, name, panel=0):
     return page.locator(".card").nth(panel).locator(f'[data-node="{name}"]')
 
 
-def all_nodes(page: Page, script: str) -> dict[str, str]:
+def all_nodes(page, script):
     """`script` of every node's shape `e` in the first panel, by node id."""
     return dict(page.locator(".card").first.locator("[data-node]").evaluate_all(
         f"all => all.map(e => [e.dataset.node, {script}])"))
 
 
-def places(page: Page) -> dict[str, str]:
+def places(page):
     return all_nodes(page, "e.parentNode.getAttribute('transform')")
 
 
-def move_slider(page: Page, key: str) -> None:
+def move_slider(page, key):
     root = page.locator("[data-painted]")
     painted = root.get_attribute("data-painted") or ""
     page.get_by_role("slider").focus()
@@ -71,13 +70,13 @@ def move_slider(page: Page, key: str) -> None:
     expect(root).not_to_have_attribute("data-painted", painted)
 
 
-def focused(page: Page) -> str | None:
+def focused(page):
     return page.evaluate("() => { let e = document.activeElement;"
                          "while (e.shadowRoot) e = e.shadowRoot.activeElement;"
                          "return e.dataset.node ?? null }")
 
 
-def test_the_slider_changes_states_and_moves_no_node(page: Page, server: str) -> None:
+def test_the_slider_changes_states_and_moves_no_node(page, server):
     show(page, f"{server}/?mass=3")
     before, states = places(page), all_nodes(page, "e.dataset.state")
     move_slider(page, "End")
@@ -88,7 +87,7 @@ def test_the_slider_changes_states_and_moves_no_node(page: Page, server: str) ->
         s == "saturated" for s in states.values())
 
 
-def test_a_click_marks_the_node_in_all_panels_and_tells_python(page: Page, server: str) -> None:
+def test_a_click_marks_the_node_in_all_panels_and_tells_python(page, server):
     show(page, f"{server}/?panels=2")
     node(page, "Mac").click()
     assert [node(page, "Mac", i).get_attribute("aria-pressed") for i in (0, 1)] == ["true", "true"]
@@ -100,7 +99,7 @@ def test_a_click_marks_the_node_in_all_panels_and_tells_python(page: Page, serve
     expect(node(page, "Mac")).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_panel_is_one_tab_stop_and_keys_walk_by_importance(page: Page, server: str) -> None:
+def test_a_panel_is_one_tab_stop_and_keys_walk_by_importance(page, server):
     show(page, f"{server}/?panels=2")
     page.locator("label", has_text="thickness by weight").locator("input").focus()
     while focused(page) is None:
@@ -130,7 +129,7 @@ def test_a_panel_is_one_tab_stop_and_keys_walk_by_importance(page: Page, server:
         "return cards.findIndex(c => c.contains(e)) }") == 1
 
 
-def test_arrow_keys_move_to_a_node_on_that_side(page: Page, server: str) -> None:
+def test_arrow_keys_move_to_a_node_on_that_side(page, server):
     show(page, server)
     at = {name: [float(v) for v in re.findall(r"[\d.]+", place)]
           for name, place in places(page).items()}
@@ -143,7 +142,7 @@ def test_arrow_keys_move_to_a_node_on_that_side(page: Page, server: str) -> None
         assert sign * (at[after][axis] - at[before][axis]) > 0
 
 
-def test_hostile_names_are_shown_and_do_nothing(page: Page, server: str) -> None:
+def test_hostile_names_are_shown_and_do_nothing(page, server):
     show(page, f"{server}/?sample=hostile&mass=8")
     for name in page.locator("[data-node]").all():
         name.hover()
@@ -164,8 +163,7 @@ def test_hostile_names_are_shown_and_do_nothing(page: Page, server: str) -> None
 
 @pytest.mark.parametrize(("width", "address"), [
     (390, "panels=4&mass=8"), (1280, "panels=4&mass=8"), (320, "sample=hostile&mass=8")])
-def test_names_stay_inside_and_cover_neither_nodes_nor_each_other(
-        page: Page, server: str, width: int, address: str) -> None:
+def test_names_stay_inside_and_cover_neither_nodes_nor_each_other(page, server, width, address):
     page.set_viewport_size({"width": width, "height": 1300})
     show(page, f"{server}/?{address}")
     for card in page.locator(".card").all():
@@ -189,7 +187,7 @@ def test_names_stay_inside_and_cover_neither_nodes_nor_each_other(
                     assert across < 1.5 or down < 4, (text, text2)
 
 
-def test_states_differ_by_shape_and_not_by_color_alone(page: Page, server: str) -> None:
+def test_states_differ_by_shape_and_not_by_color_alone(page, server):
     show(page, server)
     looks = dict(page.locator(".card [data-node]").evaluate_all("""all => all.map(e => {
         const s = getComputedStyle(e), g = e.parentNode;
@@ -204,7 +202,7 @@ def test_states_differ_by_shape_and_not_by_color_alone(page: Page, server: str) 
     assert looks["ghost"][3]
 
 
-def test_a_touch_selects_and_shows_the_tooltip(browser: Browser, server: str) -> None:
+def test_a_touch_selects_and_shows_the_tooltip(browser, server):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True,
                                    is_mobile=True)
     page = context.new_page()
@@ -216,19 +214,18 @@ def test_a_touch_selects_and_shows_the_tooltip(browser: Browser, server: str) ->
     context.close()
 
 
-def visible(page: Page) -> set[str]:
+def visible(page):
     return set(page.locator(".card").first.locator("[data-node]").evaluate_all(
         "all => all.filter(e => e.getClientRects().length).map(e => e.dataset.node)"))
 
 
-def choose(page: Page, label: str, option: str) -> None:
+def choose(page, label, option):
     page.get_by_role("button", name="View", exact=True).click()
     page.get_by_label(label, exact=True).select_option(option)
     page.get_by_role("button", name="View", exact=True).click()
 
 
-def test_a_filter_hides_nodes_with_their_edges_and_brings_them_back(page: Page,
-                                                                     server: str) -> None:
+def test_a_filter_hides_nodes_with_their_edges_and_brings_them_back(page, server):
     show(page, server)
     before, stood = visible(page), places(page)
     choose(page, "Document", "odd.md")
@@ -241,7 +238,7 @@ def test_a_filter_hides_nodes_with_their_edges_and_brings_them_back(page: Page,
     assert (visible(page), places(page)) == (before, stood)
 
 
-def test_the_search_finds_by_any_part_of_a_name_and_centers(page: Page, server: str) -> None:
+def test_the_search_finds_by_any_part_of_a_name_and_centers(page, server):
     show(page, server)
     node(page, "Mac").focus()
     page.keyboard.press("/")
@@ -258,7 +255,7 @@ def test_the_search_finds_by_any_part_of_a_name_and_centers(page: Page, server: 
     assert focused(page) == "iPod"
 
 
-def test_a_node_is_moved_by_mouse_and_keys_alone_and_reset(page: Page, server: str) -> None:
+def test_a_node_is_moved_by_mouse_and_keys_alone_and_reset(page, server):
     show(page, server)
     before, box = places(page), node(page, "iPod").bounding_box()
     assert box

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from starlette.responses import Response
@@ -13,19 +12,19 @@ from qafd.app.middleware import Compression
 TEXT = b"let mass = 1;\n" * 500
 
 
-def answer(path: str, encoding: str = "gzip") -> tuple[dict[str, str], bytes]:
+def answer(path, encoding="gzip"):
     """The headers and the body that a browser gets."""
-    sent: list[Any] = []
+    sent = []
 
-    async def send(message: Any) -> None:
+    async def send(message):
         sent.append(message)
 
-    async def receive() -> Any:
+    async def receive():
         return {"type": "http.request"}
 
     scope = {"type": "http", "method": "GET", "path": path,
              "headers": [(b"accept-encoding", encoding.encode())]}
-    async def serve() -> None:
+    async def serve():
         await Compression(Response(TEXT))(scope, receive, send)
 
     with ThreadPoolExecutor(1) as pool:  # a browser's loop may run in this thread
@@ -35,7 +34,7 @@ def answer(path: str, encoding: str = "gzip") -> tuple[dict[str, str], bytes]:
 
 
 @pytest.mark.parametrize("path", ["/static/js/index.js", "/static/css/index.css"])
-def test_a_file_is_sent_smaller_and_arrives_whole(path: str) -> None:
+def test_a_file_is_sent_smaller_and_arrives_whole(path):
     headers, body = answer(path)
     assert headers["content-encoding"] == "gzip"
     assert len(body) < len(TEXT) / 10
@@ -44,7 +43,7 @@ def test_a_file_is_sent_smaller_and_arrives_whole(path: str) -> None:
 
 @pytest.mark.parametrize(("path", "encoding"), [
     ("/explore", "gzip"), ("/static/media/font.woff2", "gzip"), ("/static/js/index.js", "identity")])
-def test_anything_else_is_sent_as_it_is(path: str, encoding: str) -> None:
+def test_anything_else_is_sent_as_it_is(path, encoding):
     headers, body = answer(path, encoding)
     assert "content-encoding" not in headers
     assert body == TEXT

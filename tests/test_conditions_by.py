@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from faults import FaultServer
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph, draft_answer
@@ -15,7 +14,7 @@ ASKED = "Who was in Chile and Norway?"
 
 
 @pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("conditions")
     names = [*KNOWN, "Chile", "Peru", "Norway"]
     file = folder / "people.json"
@@ -30,7 +29,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 
 
 def test_a_model_is_shown_each_candidate_with_its_conditions_and_the_passages_that_show_them(
-        people: KnowledgeGraph) -> None:
+        people):
     found = people.retrieve("Who was in Chile, Peru and Norway?", "exact")
     draft = draft_answer(people, found)
     assert draft.messages == answer_messages(draft.question, draft.context.text, prompt=EXACT)
@@ -43,8 +42,7 @@ def test_a_model_is_shown_each_candidate_with_its_conditions_and_the_passages_th
 
 @pytest.mark.usefixtures("alone")
 @pytest.mark.replies(reply=lambda _: "Ada Holt was in Chile [1].")
-def test_the_command_pays_once_for_an_answer(
-        people: KnowledgeGraph, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_pays_once_for_an_answer(people, server, capsys):
     db = people.place.written
     asked = ["exact", ASKED, "--db", db, "--model", "tiny", "--base-url", server.url,
              "--evidence", "relation", "--json"]
@@ -61,8 +59,7 @@ def test_the_command_pays_once_for_an_answer(
 
 @pytest.mark.usefixtures("alone")
 @pytest.mark.replies(fault=lambda *_: "429 for a day")
-def test_without_a_reply_the_answers_are_listed_and_the_failure_is_said(
-        people: KnowledgeGraph, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_reply_the_answers_are_listed_and_the_failure_is_said(people, server, capsys):
     assert main(["exact", "Who was in Peru and Norway?", "--db", people.place.written, "--model",
                  "tiny", "--base-url", server.url]) == 1
     streams = capsys.readouterr()

@@ -9,9 +9,9 @@ from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
-from qafd.records import Keyword, QueryPlan, Vectors
+from qafd.records import Keyword, QueryPlan
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import SATURATED, Corpus, Retrieval, Retriever
+from qafd.retrieve.base import SATURATED, Corpus
 from qafd.retrieve.pagerank import PRESETS as PAGERANKS
 from qafd.retrieve.qafd import LAYERS, PRESETS, FlowDiffusion, _nodes, importance_of
 from qafd.retrieve.seeds import Passages, Seeds
@@ -23,11 +23,11 @@ CASES += [pytest.param(method, id=f"pagerank-{name}") for name, method in PAGERA
 CASES += [pytest.param(preset.method, id=f"preset-{name}") for name, preset in PRESETS.items()]
 
 
-def unit(rows: Vectors) -> Vectors:
+def unit(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def library(order: np.ndarray) -> Corpus:
+def library(order):
     """24 entities and 8 passages, each passage mentioning 4 entities; rows in a given order."""
     rng = np.random.default_rng(7)
     n = 32
@@ -46,7 +46,7 @@ def library(order: np.ndarray) -> Corpus:
     return tiny_corpus(graph, lambda ids: [f"text of name {int(i[2:]) % 8}" for i in ids])
 
 
-def plan(text: str = "what is name 3") -> QueryPlan:
+def plan(text="what is name 3"):
     """A plan of two keywords, none of which is a name of the library."""
     rng = np.random.default_rng(3)
     words = unit(rng.normal(size=(3, 16)).astype(np.float32))
@@ -55,26 +55,26 @@ def plan(text: str = "what is name 3") -> QueryPlan:
 
 
 @pytest.fixture(scope="module")
-def shelves() -> Corpus:
+def shelves():
     return library(np.arange(32))
 
 
 @pytest.fixture(scope="module", params=CASES)
-def method(request: pytest.FixtureRequest) -> Retriever:
+def method(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def retrieval(method: Retriever, shelves: Corpus) -> Retrieval:
+def retrieval(method, shelves):
     return method.retrieve(shelves, plan())
 
 
-def test_seeds_are_among_the_nodes_and_say_so(retrieval: Retrieval) -> None:
+def test_seeds_are_among_the_nodes_and_say_so(retrieval):
     assert retrieval.seeds
     assert {n.id for n in retrieval.nodes if n.seed} == set(retrieval.seeds)
 
 
-def test_nodes_are_ranked_and_edges_stay_among_them(retrieval: Retrieval) -> None:
+def test_nodes_are_ranked_and_edges_stay_among_them(retrieval):
     importance = [n.importance for n in retrieval.nodes]
     ids = {n.id for n in retrieval.nodes}
     scores = [p.score for p in retrieval.ranking]
@@ -86,21 +86,20 @@ def test_nodes_are_ranked_and_edges_stay_among_them(retrieval: Retrieval) -> Non
     assert all(word_reason(n.reason) for n in retrieval.nodes)
 
 
-def test_what_is_retrieved_has_a_reason_that_brings_it(retrieval: Retrieval) -> None:
+def test_what_is_retrieved_has_a_reason_that_brings_it(retrieval):
     for node in retrieval.nodes:
         if node.state == SATURATED:
             assert node.reason.brings
             assert word_cause([node.reason]).startswith("it ")
 
 
-def test_the_same_question_brings_the_same_result(
-        method: Retriever, shelves: Corpus, retrieval: Retrieval) -> None:
+def test_the_same_question_brings_the_same_result(method, shelves, retrieval):
     first, second = retrieval.to_dict(), method.retrieve(shelves, plan()).to_dict()
     del first["work"], second["work"]
     assert first == second
 
 
-def test_the_order_of_nodes_does_not_matter(method: Retriever, retrieval: Retrieval) -> None:
+def test_the_order_of_nodes_does_not_matter(method, retrieval):
     one = retrieval
     other = method.retrieve(library(np.random.default_rng(1).permutation(32)), plan())
     assert {n.id: n.importance for n in one.nodes} == pytest.approx(
@@ -109,15 +108,14 @@ def test_the_order_of_nodes_does_not_matter(method: Retriever, retrieval: Retrie
         {p.id: p.score for p in other.ranking}, rel=1e-5, abs=1e-6)
 
 
-def test_a_retrieval_says_what_it_was_asked_and_how_and_becomes_json(
-        method: Retriever, retrieval: Retrieval) -> None:
+def test_a_retrieval_says_what_it_was_asked_and_how_and_becomes_json(method, retrieval):
     assert METHODS[retrieval.method] is type(method)
     assert type(method)(**retrieval.params) == method
     assert retrieval.query == plan().question
     assert json.loads(retrieval.to_json())["nodes"][0]["id"] == retrieval.nodes[0].id
 
 
-def test_a_question_without_any_known_word_is_no_error(method: Retriever, shelves: Corpus) -> None:
+def test_a_question_without_any_known_word_is_no_error(method, shelves):
     nothing = QueryPlan("zebra?", (), np.zeros(16, np.float32), np.zeros((0, 16), np.float32))
     retrieval = method.retrieve(shelves, nothing)
     ids = {node.id for node in retrieval.nodes}
@@ -126,7 +124,7 @@ def test_a_question_without_any_known_word_is_no_error(method: Retriever, shelve
     assert ids or retrieval.notices
 
 
-def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus) -> None:
+def test_a_seed_without_neighbors_is_no_error(method, shelves):
     alone = shelves.graph.vectors[[23, 23]]  # type: ignore[index]
     asked = QueryPlan("name 23", (Keyword("name 23", "low"), Keyword("name 23", "high")),
                       alone[0], alone)
@@ -136,14 +134,14 @@ def test_a_seed_without_neighbors_is_no_error(method: Retriever, shelves: Corpus
         assert not any("id23" in (edge.source, edge.target) for edge in retrieval.edges)
 
 
-def test_an_empty_graph_gives_an_empty_retrieval(method: Retriever) -> None:
+def test_an_empty_graph_gives_an_empty_retrieval(method):
     vectors = np.zeros((0, 16), np.float32)
     graph = Graph.build([], vectors=vectors, name_vectors=vectors)
     retrieval = method.retrieve(tiny_corpus(graph, lambda _: []), plan())
     assert (retrieval.nodes, retrieval.edges, retrieval.ranking) == ((), (), ())
 
 
-def test_a_graph_without_edges_keeps_its_seeds(method: Retriever) -> None:
+def test_a_graph_without_edges_keeps_its_seeds(method):
     vectors = unit(np.ones((2, 16), np.float32))
     graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1])
@@ -156,7 +154,7 @@ def test_a_graph_without_edges_keeps_its_seeds(method: Retriever) -> None:
 
 
 # A star: hub 0 with leaves 1 and 2; mass enters at leaf 1. Flow runs 1 -> 0 -> 2.
-def star() -> Corpus:
+def star():
     vectors = unit(np.ones((3, 16), np.float32))
     graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
                         [1.0, 0.5], ["relation", "synonym"], vectors=vectors,
@@ -164,7 +162,7 @@ def star() -> Corpus:
     return Corpus(graph, Passages.build(graph, lambda _: []))
 
 
-def test_edges_carry_the_kind_they_have_in_the_graph() -> None:
+def test_edges_carry_the_kind_they_have_in_the_graph():
     method = FlowDiffusion(mass=2.5, seeds=1, seeding="keywords", layer="entities",
                            variant="plain")
     kinds = {frozenset((e.source, e.target)): e.kind
@@ -175,7 +173,7 @@ def test_edges_carry_the_kind_they_have_in_the_graph() -> None:
 NAMED = reason(ReasonKind.NAMED)
 
 
-def test_the_reason_names_where_the_largest_part_came_from() -> None:
+def test_the_reason_names_where_the_largest_part_came_from():
     # Leaves shed what they cannot hold: 0.2 from "narrow", 0.6 from "wide" into the hub.
     graph = Graph.build(["a", "b", "c"], ["hub", "narrow", "wide"], ["entity"] * 3, [0, 0], [1, 2])
     diffusion = solve(graph, PLAIN, np.array([1, 2]), np.array([1.2, 1.6]))
@@ -185,7 +183,7 @@ def test_the_reason_names_where_the_largest_part_came_from() -> None:
                        "wide": NAMED}
 
 
-def test_passages_outside_the_diffusion_are_ranked_by_their_entities() -> None:
+def test_passages_outside_the_diffusion_are_ranked_by_their_entities():
     shelf = library(np.arange(32))
     graph, passages = shelf.graph, shelf.passages
     preset = PRESETS["paper"].method

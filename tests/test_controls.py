@@ -1,8 +1,6 @@
 """A table of controls of Explore and Compare, and their effects; and the source of a value that wins."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,17 +10,17 @@ Table = pd.DataFrame
 Q = "Introduce Steve Jobs's products in Apple."
 
 
-def nodes(**controls: str) -> Table:
+def nodes(**controls):
     """The nodes of Explore's tab Table under some controls."""
     return page("explore", tab="Table", q=Q, **controls).dataframe[0].value
 
 
-def full(table: Table) -> set[str]:
+def full(table):
     return set(table[table["state"].str.startswith("full")]["name"])
 
 
 @pytest.fixture(scope="module")
-def usual(tmp_path_factory: pytest.TempPathFactory) -> Table:
+def usual(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QAFD_HOME", str(tmp_path_factory.mktemp("home")))
         return nodes()
@@ -39,12 +37,11 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Table:
     ({"preset": "As in the paper"}, lambda now, was: now["seed"].sum() > was["seed"].sum()),
     ({"best_layer": "entities"}, lambda now, _: not (now["kind"] == "passage")[now["mass"] > 0].any()),
 ], ids=lambda value: "&".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "")
-def test_a_control_of_explore_changes_the_retrieval(
-        controls: dict[str, str], effect: Callable[[Table, Table], bool], usual: Table, home: Path) -> None:
+def test_a_control_of_explore_changes_the_retrieval(controls, effect, usual, home):
     assert effect(nodes(**controls), usual)
 
 
-def test_more_mass_by_the_control_wins_over_the_link(home: Path) -> None:
+def test_more_mass_by_the_control_wins_over_the_link(home):
     app = page("explore", tab="Table", q=Q, best_mass="5")
     linked = full(app.dataframe[0].value)
     app.slider(key="best_mass").set_value(60.0).run()
@@ -53,7 +50,7 @@ def test_more_mass_by_the_control_wins_over_the_link(home: Path) -> None:
     assert "¶ Malus domestica" in moved
 
 
-def test_the_question_of_a_link_wins_over_the_example_and_a_typed_one_over_both(home: Path) -> None:
+def test_the_question_of_a_link_wins_over_the_example_and_a_typed_one_over_both(home):
     app = page("explore", q="Which river meets the Amazon near Manaus?")
     assert "Rio Negro" in shown(app)
     app.text_input(key="q").set_value("Who drew the first logo of Apple?").run()
@@ -61,7 +58,7 @@ def test_the_question_of_a_link_wins_over_the_example_and_a_typed_one_over_both(
     assert "Teatro" not in shown(app)
 
 
-def test_another_preset_keeps_its_own_mass(home: Path) -> None:
+def test_another_preset_keeps_its_own_mass(home):
     app = page("explore", q=Q, best_mass="7")
     app.radio(key="preset").set_value("tokens").run()
     assert "best_mass" not in [slider.key for slider in app.slider]
@@ -69,21 +66,21 @@ def test_another_preset_keeps_its_own_mass(home: Path) -> None:
     assert app.slider(key="best_mass").value == 7
 
 
-def test_names_are_listed_for_a_question_that_asks_for_names_alone(home: Path) -> None:
+def test_names_are_listed_for_a_question_that_asks_for_names_alone(home):
     listed = shown(page("explore", q=Q))
     assert "Retrieved: " in listed
     assert "<p>iPad: Steve Jobs showed the iPad in 2010" in listed
     assert "Retrieved: " not in shown(page("explore", q="When did Steve Jobs show the iPad?"))
 
 
-def test_the_name_of_the_best_sentence_is_listed_first_and_the_way_ends_there(home: Path) -> None:
+def test_the_name_of_the_best_sentence_is_listed_first_and_the_way_ends_there(home):
     text = shown(page("explore", q="Which river meets the Amazon near Manaus?"))
     listed = re.findall(r">([^<]+)</span>", text.partition("Retrieved: ")[2].partition("</p>")[0])
     assert listed[0] == "Rio Negro"
     assert re.search(r"Amazon → .*→ Rio Negro$", text, re.MULTILINE)
 
 
-def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home: Path) -> None:
+def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home):
     listed = {}
     for edges in ("Query-aware", "Plain"):
         text = shown(page("explore", q="Which products did Apple bring out?", edges=edges))
@@ -92,16 +89,16 @@ def test_the_weight_changes_the_names_that_answer_a_question_of_the_sample(home:
     assert listed["Query-aware"] - listed["Plain"] == {"iPad", "iPhone"}
 
 
-def compared(**controls: str | list[str]) -> Table:
+def compared(**controls):
     """The table of Compare: names, then passages within the budget, with a column for each method."""
     return page("compare", view="Table", q=Q, **controls).dataframe[0].value
 
 
-def names_of(table: Table, method: int) -> int:
+def names_of(table, method):
     return int(table[table["kind"] != "passage"].iloc[:, 3 + method].notna().sum())
 
 
-def passages(table: Table) -> int:
+def passages(table):
     return int((table["kind"] == "passage").sum())
 
 
@@ -112,12 +109,11 @@ def passages(table: Table) -> int:
                                           and names_of(now, 1) == names_of(was, 1)),
     ({"best_seeding": "keywords"}, lambda now, was: names_of(now, 0) != names_of(was, 0)),
 ], ids=["budget", "methods", "mass", "seeds"])
-def test_a_control_of_compare_changes_what_its_methods_find(
-        controls: dict[str, str | list[str]], effect: Callable[[Table, Table], bool], home: Path) -> None:
+def test_a_control_of_compare_changes_what_its_methods_find(controls, effect, home):
     assert effect(compared(**controls), compared())
 
 
-def test_the_tabs_are_drawn_on_request_and_by_a_link_to_one(home: Path) -> None:
+def test_the_tabs_are_drawn_on_request_and_by_a_link_to_one(home):
     app = page("explore", q=Q)
     assert "1. Steve Jobs" not in shown(app)
     app.toggle(key="more").set_value(True).run()

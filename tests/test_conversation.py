@@ -1,10 +1,7 @@
 """Follow-ups: what they become by rules and by a model, and the questions that a workspace keeps."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from clicks import page as open_app
@@ -38,15 +35,15 @@ class Model:
     name: str = "m"
     sent: tuple[Message, ...] = ()
 
-    def complete(self, messages: tuple[Message, ...], **_: Any) -> Reply:
+    def complete(self, messages, **_):
         self.sent = messages
         return Reply(self.text, 10, 5)
 
-    def stream(self, *_: Any, **__: Any) -> Iterator[str]:
+    def stream(self, *_, **__):
         raise NotImplementedError
 
 
-def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
+def test_a_models_question_is_taken_and_its_essay_is_not():
     model = Model('"When did Ada Brenner die?"')
     assert follow_up("When did she die?", [BEFORE], model) == FollowUp(
         "When did she die?", "When did Ada Brenner die?", "m")
@@ -67,12 +64,11 @@ def test_a_models_question_is_taken_and_its_essay_is_not() -> None:
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And before 2018?", "And before 2018? (Mill Cup)"),
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And Ulm in 2019?", "And Ulm in 2019? (Mill Cup)"),
 ])
-def test_another_name_or_number_takes_the_place_of_its_like(
-        asked: str, names: tuple[str, ...], typed: str, again: str) -> None:
+def test_another_name_or_number_takes_the_place_of_its_like(asked, names, typed, again):
     assert by_rules(typed, Exchange(asked, "", names, ())).question == again
 
 
-def test_a_workspace_keeps_its_last_questions_each_once(tmp_path: Path) -> None:
+def test_a_workspace_keeps_its_last_questions_each_once(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "a.db")
     with knowledge.store() as store:
         for number in range(KEPT + 5):
@@ -87,8 +83,7 @@ def test_a_workspace_keeps_its_last_questions_each_once(tmp_path: Path) -> None:
     assert list_questions(knowledge) == ()
 
 
-def test_the_command_follows_the_last_question(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_follows_the_last_question(tmp_path, capsys):
     knowledge = KnowledgeGraph(tmp_path / "a.db")
     knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
     place = ["--db", str(tmp_path / "a.db")]
@@ -101,8 +96,7 @@ def test_the_command_follows_the_last_question(
     assert [turn.typed for turn in list_questions(knowledge)] == ["Where was she born?", ""]
 
 
-def test_a_private_question_is_listed_in_its_session_only(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_private_question_is_listed_in_its_session_only(tmp_path, monkeypatch):
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     monkeypatch.setattr(access, "shared", True)
     knowledge = KnowledgeGraph(tmp_path / "mine.db")
@@ -118,8 +112,7 @@ def test_a_private_question_is_listed_in_its_session_only(
     assert other.selectbox(key="earlier").options == ["Who founded the mill?"]
 
 
-def test_who_uses_a_workspace_alone_is_not_asked_about_privacy(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_uses_a_workspace_alone_is_not_asked_about_privacy(tmp_path, monkeypatch):
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     KnowledgeGraph(tmp_path / "mine.db").add_text("a.txt", "Ada Brenner founded the mill of Lindau.")
     app = open_app("explore", ws="mine", q="Who founded the mill?")
@@ -127,7 +120,7 @@ def test_who_uses_a_workspace_alone_is_not_asked_about_privacy(
 
 
 @pytest.mark.browser
-def test_the_first_question_of_a_session_is_kept(app_home: Path, open_page: Any) -> None:
+def test_the_first_question_of_a_session_is_kept(app_home, open_page):
     knowledge = KnowledgeGraph(app_home / "first.db")
     knowledge.add_text("a.txt", "Ada Brenner founded the mill of Lindau. She was born in Ulm.")
     page = open_page("/?ws=first&q=Who+is+Ada+Brenner%3F")
@@ -137,7 +130,7 @@ def test_the_first_question_of_a_session_is_kept(app_home: Path, open_page: Any)
 
 
 @pytest.mark.browser
-def test_a_follow_up_is_asked_below_the_answer_and_its_question_can_be_edited(open_page: Any) -> None:
+def test_a_follow_up_is_asked_below_the_answer_and_its_question_can_be_edited(open_page):
     page = open_page("/?q=Who+founded+Amazon%3F")
     question = page.get_by_label("Question", exact=True)
     box = page.get_by_label("Follow-up")

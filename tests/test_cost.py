@@ -1,12 +1,10 @@
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-from faults import FaultServer, serving
+from faults import serving
 from test_llm_extract import answering, digest, indexed, lines
 from tiny import killed, started, tiny_index
 
@@ -30,12 +28,11 @@ from qafd.storage import open_workspace
 ASK = [Message("user", "Name a color.")]
 
 
-def metered(path: Path, *replies: object, cap: Cap | None = None, price: Price | None = FREE,
-            **named) -> Metered:
+def metered(path, *replies, cap=None, price=FREE, **named):
     return Metered(Recorded(replies), path, Meter(cap), price, **named)
 
 
-def calls(path: Path) -> list[tuple]:
+def calls(path):
     with open_workspace(path) as store, store.snapshot() as connection:
         return connection.execute(
             "SELECT status, reply, tokens_in, tokens_out, cost FROM llm_calls").fetchall()
@@ -107,7 +104,7 @@ def test_a_cap_holds_for_calls_side_by_side():
     meter = Meter(Cap(calls=10))
     passed = []
 
-    def take() -> None:
+    def take():
         for _ in range(20):
             try:
                 meter.reserve(Spent(1))
@@ -143,7 +140,7 @@ def test_the_plan_reaches_from_the_least_to_the_most(path):
     assert plan_run(metered(path, price=None), [(requests[0], 1)], 200).cost is None
 
 
-def asking(server: FaultServer, path: Path, cap: Cap | None = None, **named) -> Metered:
+def asking(server, path, cap=None, **named):
     client = Endpoint("tiny", server.url, pause=0.001, **named)
     return Metered(client, path, Meter(cap), Price(1, 1), server.url)
 
@@ -185,7 +182,7 @@ def test_a_stream_that_breaks_off_is_paid_as_reserved(server, path):
 def test_equal_questions_at_once_are_paid_once(server, path):
     server.hold = threading.Event()
     model = asking(server, path)
-    found: list[str] = []
+    found = []
     threads = [threading.Thread(target=lambda: found.append(model.complete(ASK).text)),
                threading.Thread(target=lambda: found.extend(model.stream(ASK)))]
     for thread in threads:
@@ -198,7 +195,7 @@ def test_equal_questions_at_once_are_paid_once(server, path):
 
 
 @pytest.fixture
-def allowance(tmp_path: Path) -> Iterator[Allowance]:
+def allowance(tmp_path):
     Allowance.share(tmp_path / "spending.json", Cap(calls=3))
     assert isinstance(Meter.shared, Allowance)
     yield Meter.shared
@@ -312,7 +309,7 @@ def test_tokens_that_nobody_can_have_counted_are_ours(server, path, count, name)
     assert total.calls == 1
 
 
-def paid_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
+def paid_index(path, url, files):
     with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", url, in_flight=3))
     tiny_index(path, files)

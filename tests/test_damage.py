@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from clicks import page, shown
@@ -29,7 +28,7 @@ DAMAGE = {
 PAGES = ("explore", "graph", "documents", "settings", "compare", "runs", "evaluate", "lab", "learn")
 
 
-def damaged(path: Path, statement: str) -> Path:
+def damaged(path, statement):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(statement)
         connection.commit()
@@ -37,7 +36,7 @@ def damaged(path: Path, statement: str) -> Path:
 
 
 @pytest.mark.parametrize("statement", DAMAGE.values(), ids=DAMAGE)
-def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Path) -> None:
+def test_every_read_of_damaged_rows_is_one_sentence(statement, tmp_path):
     path = damaged(copy_sample("apple-amazon", tmp_path), statement)
     sentences = []
     with open_workspace(path) as store:
@@ -59,8 +58,7 @@ def test_every_read_of_damaged_rows_is_one_sentence(statement: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("damage", ["no nodes", "name", "notices"])
-def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
-        damage: str, home: Path) -> None:
+def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(damage, home):
     copy_sample("apple-amazon", home).rename(home / "mine.db")
     damaged(home / "mine.db", DAMAGE[damage])
     said = [error.value for name in PAGES for error in page(name, ws="mine", q="Apple?").error]
@@ -68,7 +66,7 @@ def test_every_page_on_a_damaged_workspace_is_drawn_or_one_sentence(
 
 
 @pytest.mark.parametrize("statement", ["DROP TABLE files", DAMAGE["revision"], DAMAGE["notices"]])
-def test_settings_removes_a_damaged_workspace(statement: str, home: Path) -> None:
+def test_settings_removes_a_damaged_workspace(statement, home):
     copy_sample("apple-amazon", home).rename(home / "mine.db")
     damaged(home / "mine.db", statement)
     app = page("settings", ws="mine")

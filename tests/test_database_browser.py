@@ -2,18 +2,17 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from test_browser import PAINTED, Open, settle
+from test_browser import PAINTED, settle
 
 pytestmark = pytest.mark.browser
 EVIL = "<img src=x onerror=window.__pwn=1>"
 
 
 @pytest.fixture
-def hostile(app_home: Path) -> Path:
+def hostile(app_home):
     path = app_home / "databases" / "hostile.sqlite"
     path.parent.mkdir(exist_ok=True)
     with closing(sqlite3.connect(path)) as database:
@@ -26,8 +25,7 @@ def hostile(app_home: Path) -> Path:
 
 @pytest.mark.parametrize(("tab", "width", "scheme"), [
     ("SQL", 1280, "dark"), ("SQL", 390, "light"), ("Schema", 390, "dark")])
-def test_hostile_names_of_a_schema_stay_text(
-        tab: str, width: int, scheme: str, hostile: Path, open_page: Open) -> None:
+def test_hostile_names_of_a_schema_stay_text(tab, width, scheme, hostile, open_page):
     page = open_page(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,
                      scheme=scheme)
     page.wait_for_selector(PAINTED, timeout=30_000)
@@ -41,7 +39,7 @@ def test_hostile_names_of_a_schema_stay_text(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_more_mass_moves_no_table_and_a_click_explains_it(open_page: Open) -> None:
+def test_more_mass_moves_no_table_and_a_click_explains_it(open_page):
     page = open_page("/database")
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)

@@ -2,11 +2,9 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
-from faults import FaultServer
 
 from qafd.preferences import Preferences, save
 
@@ -16,13 +14,13 @@ pytestmark = pytest.mark.replies(reply=lambda _: WRITTEN)
 
 
 @pytest.fixture
-def modeled(home: Path, server: FaultServer) -> FaultServer:
+def modeled(home, server):
     save(home / "settings.json", Preferences("custom", server.url, "tiny"))
     return server
 
 
 @pytest.fixture
-def own(home: Path) -> Path:
+def own(home):
     path = home / "databases" / "songs.sqlite"
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as database:
@@ -37,15 +35,14 @@ def own(home: Path) -> Path:
 @pytest.mark.parametrize(("sql", "said"), [
     ("DELETE FROM routes", "Only reading is allowed"), ("SELECT x FROM routes", "no such column"),
     ("", "There is no SQL to run")])
-def test_sql_that_is_not_allowed_or_wrong_is_one_sentence(
-        sql: str, said: str, home: Path) -> None:
+def test_sql_that_is_not_allowed_or_wrong_is_one_sentence(sql, said, home):
     app = page("database")
     app.text_area(key="sql").set_value(sql).run()
     press(app, "Run")
     assert said in app.error[0].value.replace("\\", "")
 
 
-def test_a_database_of_ones_own_is_asked_and_removed(own: Path) -> None:
+def test_a_database_of_ones_own_is_asked_and_removed(own):
     app = page("database", database="songs", dbq="How many songs has Adele?", tab="SQL")
     assert app.dataframe[0].value["count"].tolist() == [2]
     assert "apple" not in app.selectbox(key="database").options
@@ -54,7 +51,7 @@ def test_a_database_of_ones_own_is_asked_and_removed(own: Path) -> None:
     assert app.selectbox(key="database").value == "ferries"
 
 
-def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
+def test_an_uploaded_file_is_checked_and_copied(home, own):
     content = own.read_bytes()
     app = page("database")
     app.file_uploader[0].upload("My songs (1).db", content).run()
@@ -67,8 +64,7 @@ def test_an_uploaded_file_is_checked_and_copied(home: Path, own: Path) -> None:
         "My-songs-1.sqlite", "songs.sqlite"]
 
 
-def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(
-        modeled: FaultServer) -> None:
+def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(modeled):
     app = page("database", dbq="Which route is the longest?")
     assert modeled.bodies == []
     press(app, "Let tiny write it")
@@ -87,8 +83,7 @@ def test_a_model_writes_the_sql_from_the_retrieved_schema_and_is_paid_for_once(
 
 
 @pytest.mark.parametrize("fault", ["500", "empty"])
-def test_a_failing_endpoint_leaves_the_draft(
-        fault: str, modeled: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_endpoint_leaves_the_draft(fault, modeled, monkeypatch):
     modeled.fault = lambda *_: fault
     monkeypatch.setattr("time.sleep", lambda _: None)
     app = page("database", dbq="Which route is the longest?")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qafd.retrieve.base import Deferred, column
 
 
-def deferred(values: list[int]) -> Deferred[str]:
+def deferred(values):
     return Deferred(len(values), lambda places: [str(values[at]) for at in places.tolist()],
                     {"value": values})
 
@@ -34,7 +34,7 @@ def test_a_sequence_of_deferred_records_is_like_the_tuple_of_them(values, start,
 
 
 def test_a_slice_makes_its_part_and_a_column_nothing():
-    made: list[int] = []
+    made = []
 
     def make(places):
         made.extend(places.tolist())

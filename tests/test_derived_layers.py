@@ -1,7 +1,6 @@
 """Derived layers: pure functions of the graph, kept, brought up to date, refused when stale."""
 
 import shutil
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from qafd.errors import MissingLayerError, StoreError
 from qafd.graph import Graph
 from qafd.ingest import jobs
 from qafd.knowledge import KnowledgeGraph, read_layer_states
-from qafd.records import Vectors
 from qafd.retrieve.layers import LAYERS, bring_up_to_date, build, pack, texts_of, unpack
 from qafd.retrieve.layers.communities import Communities, partition
 from qafd.retrieve.layers.writing import Extracts
@@ -30,38 +28,38 @@ MORE = [("new.txt", b"Gil met Ada. Gil met Hal. Snow fell on Hal.")]
 class Counting(TinyEmbedder):
     """Remembers what it was asked to embed."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.asked: list[str] = []
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts):
         self.asked += texts
         return super().embed(texts)
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed(tmp_path_factory):
     path = tmp_path_factory.mktemp("indexed") / "work.db"
     tiny_index(path, FIRST)
     return path
 
 
 @pytest.fixture
-def path(indexed: Path, tmp_path: Path) -> Path:
+def path(indexed, tmp_path):
     return Path(shutil.copyfile(indexed, tmp_path / "work.db"))
 
 
-def kept(path: Path) -> dict[str, bytes]:
+def kept(path):
     with open_workspace(path) as store:
         return {name: store.layers.body(name) for name in store.layers.rows()}
 
 
-def states(path: Path) -> set[str]:
+def states(path):
     return {layer.state for layer in read_layer_states(KnowledgeGraph(path, TinyEmbedder()))}
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
+def test_a_layer_survives_its_bytes(path, name):
     with open_workspace(path) as store:
         graph = store.graph.read()
         layer = build(name, graph, texts_of(graph, store), TinyEmbedder())
@@ -72,8 +70,7 @@ def test_a_layer_survives_its_bytes(path: Path, name: str) -> None:
     assert pack(again) == pack(layer)
 
 
-def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(
-        path: Path, tmp_path: Path) -> None:
+def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(path, tmp_path):
     old = Counting()
     with open_workspace(path) as store:
         assert bring_up_to_date(store, old) == tuple(LAYERS)
@@ -91,7 +88,7 @@ def test_layers_brought_up_to_date_have_the_bytes_of_layers_built_anew(
     assert any("Gil" in text for text in fresh.asked)
 
 
-def test_a_method_builds_its_layers_where_no_version_of_the_graph_is_named(path: Path) -> None:
+def test_a_method_builds_its_layers_where_no_version_of_the_graph_is_named(path):
     knowledge = KnowledgeGraph(path, TinyEmbedder())
     assert knowledge.retrieve("Who met Ada?", "linear").nodes
     assert states(path) == {"built", "missing"}
@@ -100,11 +97,11 @@ def test_a_method_builds_its_layers_where_no_version_of_the_graph_is_named(path:
     assert "stale" not in states(path)
 
 
-def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
+def test_a_method_without_its_layer_says_how_to_build_it(path):
     knowledge = KnowledgeGraph(path, TinyEmbedder())
     with pytest.raises(MissingLayerError, match="qafd layers --build sentences"):
         knowledge.retrieve("Who met Ada?", "linear", graph=knowledge.graph)
-    reports: list[tuple[str, int, int]] = []
+    reports = []
     knowledge.build_layers(["summaries", "sentences"],
                            lambda *report: reports.append(report))
     assert reports[0] == ("summaries", 0, len(FIRST))
@@ -115,7 +112,7 @@ def test_a_method_without_its_layer_says_how_to_build_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("forget", ["purge", "wipe", "forget", "drop"])
-def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> None:
+def test_nothing_of_a_removed_text_stays_in_a_layer(path, forget):
     with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder())
         {"purge": lambda: store.documents.purge(FIRST[0][0]), "wipe": store.wipe,
@@ -123,7 +120,7 @@ def test_nothing_of_a_removed_text_stays_in_a_layer(path: Path, forget: str) -> 
         assert not store.layers.rows()
 
 
-def test_a_damaged_layer_is_refused(path: Path) -> None:
+def test_a_damaged_layer_is_refused(path):
     with open_workspace(path) as store:
         bring_up_to_date(store, TinyEmbedder(), ["sentences"])
         with store.transaction() as connection:
@@ -132,7 +129,7 @@ def test_a_damaged_layer_is_refused(path: Path) -> None:
             store.layers.body("sentences")
 
 
-def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path: Path) -> None:
+def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path):
     with open_workspace(path) as store:
         jobs.enqueue(store, layers=["communities"])
     tiny_work(path)
@@ -145,7 +142,7 @@ def test_a_job_builds_layers_and_later_jobs_keep_them_up_to_date(path: Path) -> 
         assert store.layers.rows()["communities"].version == store.graph.version
 
 
-def cliques(*sizes: int) -> Graph:
+def cliques(*sizes):
     """Cliques of entities in a row, each joined to the next by one edge; one passage."""
     starts = np.cumsum([0, *sizes])
     pairs = [pair for a, b in zip(starts, starts[1:], strict=False)
@@ -159,7 +156,7 @@ def cliques(*sizes: int) -> Graph:
         edge_kinds=["relation"] * len(pairs) + ["mention"], vectors=vectors, name_vectors=vectors)
 
 
-def test_cliques_are_the_communities_of_a_chain_of_cliques() -> None:
+def test_cliques_are_the_communities_of_a_chain_of_cliques():
     graph = cliques(4, 5, 6)
     layer = Communities.build(graph, tiny_texts(graph, ["Name0 met Name1. Rain."]), TinyEmbedder(),
                               Extracts())
@@ -174,7 +171,7 @@ def test_cliques_are_the_communities_of_a_chain_of_cliques() -> None:
     assert "Rain" not in report
 
 
-def test_communities_do_not_depend_on_the_order_of_relations() -> None:
+def test_communities_do_not_depend_on_the_order_of_relations():
     graph = cliques(4, 5, 6)
     relations = tiny_texts(graph, ["Name0."]).relations
     one = partition(graph, relations)

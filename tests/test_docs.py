@@ -28,14 +28,13 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
 
 
-def examples() -> list[object]:
+def examples():
     return [pytest.param(code, output, id=f"{page.name}-{i}") for page in PAGES
             for i, (code, output) in enumerate(BLOCK.findall(page.read_text("utf-8")))]
 
 
 @pytest.mark.parametrize(("code", "output"), examples())
-def test_an_example_prints_what_the_document_says(
-        code: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_prints_what_the_document_says(code, output, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -48,7 +47,7 @@ OUTSIDE = re.compile(r"postgresql:|dask:|--model|--endpoint|hotpot|mix\.jsonl|fa
 """Commands that need a server, a model or data that are not here; their options are checked."""
 
 
-def commands() -> list[tuple[str, list[str], str]]:
+def commands():
     """Return page, arguments and output file of each command line of the documents, in order."""
     found = []
     for page in (ROOT / "docs" / "tutorial.md", *PAGES):
@@ -64,8 +63,8 @@ def commands() -> list[tuple[str, list[str], str]]:
 
 
 @pytest.mark.parametrize("words", [words for _, words, _ in commands()], ids=" ".join)
-def test_the_options_of_a_command_in_the_documents_exist(words: list[str]) -> None:
-    group: click.Command = qafd
+def test_the_options_of_a_command_in_the_documents_exist(words):
+    group = qafd
     with click.Context(group) as context:
         while isinstance(group, click.Group):
             name, group, words = group.resolve_command(context, words)
@@ -74,9 +73,7 @@ def test_the_options_of_a_command_in_the_documents_exist(words: list[str]) -> No
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_documents_run(
-        alone: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-        ) -> None:
+def test_the_commands_of_the_documents_run(alone, monkeypatch, capsysbinary):
     monkeypatch.chdir(alone)
     samples = ROOT / "assets" / "samples"
     shutil.copy(samples / "apple-amazon.db", "my.db")
@@ -103,7 +100,7 @@ def test_the_commands_of_the_documents_run(
             Path(target).write_bytes(printed.out)
 
 
-def test_every_page_command_method_and_format_is_described() -> None:
+def test_every_page_command_method_and_format_is_described():
     titles = [title for title, _ in PAGES_OF_THE_APP.values()]
     assert titles
     missing = [name for name in (*titles, *qafd.commands, *METHODS) if name not in TEXT]
@@ -111,7 +108,7 @@ def test_every_page_command_method_and_format_is_described() -> None:
     assert not missing
 
 
-def test_every_variable_that_places_data_is_described() -> None:
+def test_every_variable_that_places_data_is_described():
     read = {name for file in (ROOT / "qafd").rglob("*.py")
             for name in re.findall(r'environ\S*[(\[]"(QAFD_(?:HOME|DB))"', file.read_text("utf-8"))}
     assert read == {"QAFD_HOME", "QAFD_DB"}
@@ -119,48 +116,46 @@ def test_every_variable_that_places_data_is_described() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
+def test_links_inside_the_repository_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
 
-def test_files_named_in_the_map_exist() -> None:
+def test_files_named_in_the_map_exist():
     for name in re.findall(r"`((?:qafd|pages|assets|benchmarks|tests|docs)/[\w/.]*)`", TEXT):
         assert (ROOT / name).exists(), name
 
 
-def test_the_quality_beside_each_preset_is_the_measured_one() -> None:
+def test_the_quality_beside_each_preset_is_the_measured_one():
     stored = json.loads((ROOT / "benchmarks/results/retrieval_quality.json").read_text("utf-8"))
     for key, preset in PRESETS.items():
         recall = stored["methods"][f"preset {key}"]["mean"]["recall@5"]
         assert preset.quality.startswith(f"{recall:.0%} of the passages that answer ")
 
 
-def test_the_table_of_measurements_is_made_from_the_results() -> None:
+def test_the_table_of_measurements_is_made_from_the_results():
     spec = importlib.util.spec_from_file_location("table", ROOT / "benchmarks" / "table.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.short() in (ROOT / "README.md").read_text("utf-8"), "run benchmarks/table.py"
 
 
-def rows_of_papers() -> str:
+def rows_of_papers():
     """The tables that map parts of the papers to functions."""
     method = (ROOT / "docs" / "method.md").read_text("utf-8").partition("## 10.")[2]
     return method + (ROOT / "docs" / "research.md").read_text("utf-8").partition("## Experiments")[2]
 
 
-def named_functions() -> list[str]:
+def named_functions():
     """Return the dotted names and scripts in the second column of these tables."""
-    names: list[str] = []
+    names = []
     for line in re.findall(r"^\|[^|]*\|([^|]*)\|", rows_of_papers(), re.MULTILINE):
         names += re.findall(r"`((?:qafd\.|benchmarks/)[\w./]+)`", line)
     return sorted(set(names))
 
 
 @pytest.mark.parametrize("name", named_functions())
-def test_what_implements_a_row_of_a_paper_exists(name: str) -> None:
+def test_what_implements_a_row_of_a_paper_exists(name):
     if name.startswith("benchmarks/"):
         assert (ROOT / name).is_file()
         return
@@ -172,13 +167,13 @@ def test_what_implements_a_row_of_a_paper_exists(name: str) -> None:
         found = getattr(found, part)
 
 
-def find_module(name: str) -> bool:
+def find_module(name):
     """Return True if a dotted name is a module of the package."""
     path = ROOT / name.replace(".", "/")
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def test_every_row_of_a_paper_is_implemented_or_says_why_not() -> None:
+def test_every_row_of_a_paper_is_implemented_or_says_why_not():
     without = re.findall(r"^\|[^|]*\| - \|([^|]*)\|", rows_of_papers(), re.MULTILINE)
     assert len(without) > 3
     assert all(reason.strip() for reason in without)

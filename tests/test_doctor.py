@@ -1,7 +1,6 @@
 import random
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ FILES = [("ada.txt", b"Ada met Bob in Paris. Bob left."), ("cyd.txt", b"Cyd wrot
 
 
 @pytest.fixture(scope="session")
-def healthy(tmp_path_factory) -> Path:
+def healthy(tmp_path_factory):
     """A workspace with live, deleted and failed files, a retrieval and a finished job."""
     path = tmp_path_factory.mktemp("healthy") / "work.db"
     with open_workspace(path) as store:
@@ -32,13 +31,13 @@ def healthy(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def path(healthy: Path, tmp_path: Path) -> Path:
+def path(healthy, tmp_path):
     copy = tmp_path / "work.db"
     copy.write_bytes(healthy.read_bytes())
     return copy
 
 
-def complaints(path: Path, deep: bool = True) -> set[str]:
+def complaints(path, deep=True):
     return {check.name for check in check_workspace(path, deep) if not check.ok}
 
 
@@ -126,7 +125,7 @@ def test_a_process_that_died_leaves_a_stuck_job_and_nothing_else(path):
 
 
 def test_the_doctor_changes_nothing(healthy):
-    def content() -> dict[str, bytes]:
+    def content():
         # SQLite's index of the log, and a log without entries, come and go with connections.
         return {file.name: file.read_bytes() for file in healthy.parent.iterdir()
                 if not file.name.endswith("-shm") and file.stat().st_size}
@@ -148,7 +147,7 @@ def test_a_rebuilt_graph_is_the_graph_of_the_log_again(path):
     assert complaints(path) == set()
 
 
-def read_all(path: Path) -> tuple[object, ...]:
+def read_all(path):
     with open_workspace(path) as store:
         return (store.graph.digest(), store.log.read().chunks, store.log.read().extractions,
                 [store.documents.get(row.name) for row in store.documents.all()],

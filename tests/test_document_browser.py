@@ -1,7 +1,6 @@
 """Documents in a real Chromium: a quote opens in its document, in view and marked."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
 
 
-def test_a_source_on_explore_opens_in_its_document(open_page: Open) -> None:
+def test_a_source_on_explore_opens_in_its_document(open_page):
     page = open_page("/?ws=apple-amazon&q=Which river meets the Amazon near Manaus?")
     source = page.locator(".st-key-card [class*=st-key-source] button:visible").first
     source.wait_for(timeout=60_000)
@@ -31,8 +30,7 @@ def test_a_source_on_explore_opens_in_its_document(open_page: Open) -> None:
     assert len("".join(parts)) > 20
 
 
-def test_a_passage_deep_in_a_long_document_is_scrolled_to_and_no_markup_runs(
-        open_page: Open, app_home: Path) -> None:
+def test_a_passage_deep_in_a_long_document_is_scrolled_to_and_no_markup_runs(open_page, app_home):
     texts = [f"{SCRIPTS[n % len(SCRIPTS)]} This is passage {n}." for n in range(20_000)]
     chunks = put(app_home / "long.db", "long.txt", texts)
     page = open_page(f"/documents?ws=long&doc=long.txt&passage={chunks[12_345].id}", width=390)
@@ -47,7 +45,7 @@ def test_a_passage_deep_in_a_long_document_is_scrolled_to_and_no_markup_runs(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_source_in_a_pdf_is_shown_on_its_page(open_page: Open, app_home: Path) -> None:
+def test_a_source_in_a_pdf_is_shown_on_its_page(open_page, app_home):
     lines = ["The harbour froze in 1911.", "Amelia Thornbury wrote the flood records.",
              "The Marigold was built in Leith."]
     KnowledgeGraph(app_home / "harbour.db").add_files([saved(app_home / "log.pdf", pdf(lines))])
@@ -59,6 +57,6 @@ def test_a_source_in_a_pdf_is_shown_on_its_page(open_page: Open, app_home: Path)
     expect(page.locator(".st-key-printed img")).to_be_in_viewport(timeout=60_000)
 
 
-def saved(path: Path, data: bytes) -> Path:
+def saved(path, data):
     path.write_bytes(data)
     return path

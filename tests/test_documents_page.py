@@ -13,20 +13,20 @@ from qafd.curate.excerpt import SIZE
 from qafd.ingest.jobs import work
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import open_workspace
 
 
 @pytest.fixture
-def mine(home: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
+def mine(home, monkeypatch):
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     knowledge = KnowledgeGraph(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     return knowledge
 
 
-def by_hand(store: Workspace) -> dict[str, tuple[int, int, int]]:
+def by_hand(store):
     """Entities, relations and tokens of each file, walked in Python over the whole graph."""
-    found: dict[str, tuple[set[str], set[tuple[str, ...]], int]] = defaultdict(
+    found = defaultdict(
         lambda: (set(), set(), 0))
     sources = {row.name: row.source for row in store.documents.all()}
     file = {}
@@ -43,7 +43,7 @@ def by_hand(store: Workspace) -> dict[str, tuple[int, int, int]]:
     return {name: (len(e), len(r), tokens) for name, (e, r, tokens) in found.items()}
 
 
-def test_contents_are_those_counted_row_by_row(home: Path) -> None:
+def test_contents_are_those_counted_row_by_row(home):
     knowledge = KnowledgeGraph.sample("songbook", home)
     with knowledge.store() as store:
         found, walked = store.files.contents(), by_hand(store)
@@ -51,7 +51,7 @@ def test_contents_are_those_counted_row_by_row(home: Path) -> None:
     assert all(c.entities and c.tokens for c in found.values())
 
 
-def test_bytes_that_are_there_under_another_name_are_not_added_twice(mine: KnowledgeGraph) -> None:
+def test_bytes_that_are_there_under_another_name_are_not_added_twice(mine):
     with mine.store() as store:
         known = next(file for file in store.files.all() if file.name == "ada.txt")
         text = store.documents.get("ada.txt").text
@@ -66,8 +66,7 @@ def test_bytes_that_are_there_under_another_name_are_not_added_twice(mine: Knowl
         assert "copy.txt" not in {file.name for file in store.files.all()}
 
 
-def test_dropped_files_are_read_at_once_and_what_failed_is_counted_with_its_reason(
-        mine: KnowledgeGraph) -> None:
+def test_dropped_files_are_read_at_once_and_what_failed_is_counted_with_its_reason(mine):
     app = page("documents", ws="mine")
     app.file_uploader[0].set_value([
         ("bob.txt", b"Bob Brask met Ada Lovelace in Rome.", "text/plain"), ("bad.pdf", b"%PDF-1.4 bad", ""),
@@ -85,7 +84,7 @@ def test_dropped_files_are_read_at_once_and_what_failed_is_counted_with_its_reas
     assert any("q=" in link and "Ada" in link for link in links)
 
 
-def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> None:
+def test_all_failed_files_are_retried_by_one_button(mine):
     for name in ("bad.pdf", "worse.pdf"):
         mine.add_text(name, f"%PDF-1.4 {name}")
     app = page("documents", ws="mine")
@@ -97,7 +96,7 @@ def test_all_failed_files_are_retried_by_one_button(mine: KnowledgeGraph) -> Non
             "ada.txt": "done", "bad.pdf": "queued", "worse.pdf": "queued"}
 
 
-def test_the_search_marks_the_words_and_links_into_the_document(mine: KnowledgeGraph) -> None:
+def test_the_search_marks_the_words_and_links_into_the_document(mine):
     mine.add_text("<i>bob.txt", "Bob & Ada <b>wrote</b> to London.")
     text = shown(page("documents", ws="mine", search="wrote"))
     assert "&lt;b&gt;<mark>wrote</mark>&lt;/b&gt; to London." in text
@@ -109,7 +108,7 @@ def test_the_search_marks_the_words_and_links_into_the_document(mine: KnowledgeG
         page("documents", ws="mine", within="wrote", doc="ada.txt"))
 
 
-def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGraph) -> None:
+def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine):
     mine.add_text("bob.txt", "Bob hid the xylophone.")
     with mine.store() as store:
         store.documents.delete("bob.txt")
@@ -130,7 +129,7 @@ def test_a_deleted_file_is_erased_after_it_is_said_what_goes(mine: KnowledgeGrap
 TEXT = "Ada Lovelace met Charles Babbage in London. They spoke of the engine. She wrote notes."
 
 
-def put(path: Path, name: str, texts: list[str], marks: tuple[Mark, ...] = ()) -> list[Chunk]:
+def put(path, name, texts, marks=()):
     """Store a document of these passages as if it was read."""
     whole, chunks, start = "\n\n".join(texts), [], 0
     for number, text in enumerate(texts):
@@ -145,13 +144,13 @@ def put(path: Path, name: str, texts: list[str], marks: tuple[Mark, ...] = ()) -
     return chunks
 
 
-def drawn(text: str) -> str:
+def drawn(text):
     """What a page shows of the sections of a document, without markup."""
     return html.unescape(re.sub(r"<[^>]*>", "", "".join(
         re.findall(r"<section.*?</section>", text, re.S))))
 
 
-def test_a_passage_over_several_pages_says_all_of_them(home: Path) -> None:
+def test_a_passage_over_several_pages_says_all_of_them(home):
     texts = ["One page. " * 3, "Two pages. " * 3, "The last."]
     starts = [0, len(texts[0]) + 2, len(texts[0]) + len(texts[1]) + 4]
     marks = (Mark(0, 7), Mark(starts[1] + 11, 8), Mark(starts[1] + 22, 9))
@@ -162,7 +161,7 @@ def test_a_passage_over_several_pages_says_all_of_them(home: Path) -> None:
         "1 · page 7", "2 · pages 7-9", "3 · page 9"]
 
 
-def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -> None:
+def test_offsets_of_a_sentence_are_those_of_the_document(mine):
     chunks = put(mine.url, "two.txt", ["Ada left early.", "Bob stayed. Cyd came."])
     start = chunks[1].start + len("Bob stayed. ")
     text = shown(page("documents", ws="mine", doc="two.txt", passage=chunks[1].id,
@@ -170,7 +169,7 @@ def test_offsets_of_a_sentence_are_those_of_the_document(mine: KnowledgeGraph) -
     assert re.findall("<mark>(.*?)</mark>", text) == ["Cyd came."]
 
 
-def test_hostile_texts_and_names_are_shown_as_text(mine: KnowledgeGraph) -> None:
+def test_hostile_texts_and_names_are_shown_as_text(mine):
     texts = [text for text in STRINGS if text.strip() and text.isprintable()][:SIZE]
     put(mine.url, "<script>alert(1)</script>.txt", texts)
     app = page("documents", ws="mine", doc="<script>alert(1)</script>.txt")

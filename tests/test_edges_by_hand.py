@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qafd.curate.entities import entity
-from qafd.curate.neighbors import Neighbor, neighbors
+from qafd.curate.neighbors import neighbors
 from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import StoreError
 from qafd.graph import kind_names
@@ -22,7 +22,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def built(tmp_path_factory):
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edges.db")
     index(knowledge.url, [(name, text.encode()) for name, text in TEXTS.items()], processes=1)
     with knowledge.store() as store:
@@ -31,22 +31,22 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def graph(built: bytes, tmp_path: Path) -> KnowledgeGraph:
+def graph(built, tmp_path):
     (tmp_path / "edges.db").write_bytes(built)
     return KnowledgeGraph.open(tmp_path / "edges.db")
 
 
-def near(knowledge: KnowledgeGraph, name: str) -> dict[str, Neighbor]:
+def near(knowledge, name):
     with knowledge.store() as store:
         return {one.name: one for one in neighbors(store, entity(store, name))}
 
 
-def digest(knowledge: KnowledgeGraph) -> str:
+def digest(knowledge):
     with knowledge.store() as store:
         return store.graph.digest()
 
 
-def kinds(knowledge: KnowledgeGraph, one: str, other: str) -> tuple[str, ...]:
+def kinds(knowledge, one, other):
     """The kinds of the edge between two entities in the graph that diffusions read."""
     graph = knowledge.graph
     u, v = (next(row for row, found in enumerate(graph.names)
@@ -55,12 +55,12 @@ def kinds(knowledge: KnowledgeGraph, one: str, other: str) -> tuple[str, ...]:
     return () if at is None else kind_names(int(graph.edge_kinds[at]))
 
 
-def importance(knowledge: KnowledgeGraph, question: str, name: str, **params: object) -> float:
+def importance(knowledge, question, name, **params):
     return next((node.importance for node in knowledge.retrieve(question, **params).nodes
                  if node.name == name and node.kind == "entity"), 0.0)
 
 
-def made(*edits: tuple[str, str, str, str]) -> list[Edit]:
+def made(*edits):
     return [Edit(i, action, key, name, "", None, label)
             for i, (action, key, name, label) in enumerate(edits)]
 

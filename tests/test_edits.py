@@ -26,7 +26,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def built(tmp_path_factory):
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("built") / "edits.db")
     index(knowledge.url, [(name, text.encode()) for name, text in TEXTS.items()], processes=1)
     with knowledge.store() as store:
@@ -35,29 +35,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def graph(built: bytes, tmp_path: Path) -> KnowledgeGraph:
+def graph(built, tmp_path):
     (tmp_path / "edits.db").write_bytes(built)
     return KnowledgeGraph.open(tmp_path / "edits.db")
 
 
-def entities(knowledge: KnowledgeGraph) -> dict[str, curate.Entity]:
+def entities(knowledge):
     with knowledge.store() as store:
         return {one.name: one for one in curate.entities(store)}
 
 
-def call(knowledge: KnowledgeGraph, known: str, name: str) -> int:
+def call(knowledge, known, name):
     with knowledge.store() as store:
         number = curate.call(store, known, name)
     refresh(knowledge.url)
     return number
 
 
-def digest(knowledge: KnowledgeGraph) -> str:
+def digest(knowledge):
     with knowledge.store() as store:
         return store.graph.digest()
 
 
-def same(*pairs: tuple[str, str]) -> list[Edit]:
+def same(*pairs):
     return [Edit(i, "same", key, name, "") for i, (key, name) in enumerate(pairs)]
 
 
@@ -131,11 +131,11 @@ def test_edits_outlive_deletions_and_new_documents(graph, tmp_path):
 
 
 @pytest.fixture
-def amazon(tmp_path: Path) -> KnowledgeGraph:
+def amazon(tmp_path):
     return KnowledgeGraph.sample("apple-amazon", tmp_path)
 
 
-def split_amazon(knowledge: KnowledgeGraph) -> tuple[int, set[str], set[str]]:
+def split_amazon(knowledge):
     """Split the sample's Amazon as suggested: the edit, and the passages of company and river."""
     with knowledge.store() as store:
         (mixed,) = find_mixed(store, knowledge.graph)
@@ -144,7 +144,7 @@ def split_amazon(knowledge: KnowledgeGraph) -> tuple[int, set[str], set[str]]:
     return knowledge.split("Amazon", "Amazon stream", river), set(company), set(river)
 
 
-def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon: KnowledgeGraph) -> None:
+def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon):
     before = digest(amazon)
     number, company, river = split_amazon(amazon)
     assert (len(company), len(river)) == (3, 3)
@@ -158,7 +158,7 @@ def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon: Knowled
     assert digest(amazon) == before
 
 
-def test_what_was_split_off_can_be_renamed_and_hidden(amazon: KnowledgeGraph) -> None:
+def test_what_was_split_off_can_be_renamed_and_hidden(amazon):
     _, _, river = split_amazon(amazon)
     call(amazon, "Amazon stream", "Rio Amazonas")
     with amazon.store() as store:
@@ -169,7 +169,7 @@ def test_what_was_split_off_can_be_renamed_and_hidden(amazon: KnowledgeGraph) ->
     assert all(check.ok for check in check_workspace(amazon.place.written, deep=True))
 
 
-def test_splits_follow_what_is_merged_and_what_was_split_before() -> None:
+def test_splits_follow_what_is_merged_and_what_was_split_before():
     edits = [Edit(1, "split", "a", "B", "", passages=("p", "q")),
              Edit(2, "split", "b", "C", "", passages=("q",)),
              Edit(3, "same", "a", "D", ""), Edit(4, "same", "b", "E", ""), Edit(5, "hide", "c", "", "")]
@@ -181,8 +181,7 @@ def test_splits_follow_what_is_merged_and_what_was_split_before() -> None:
 @pytest.mark.parametrize(("name", "passages", "words"), [
     ("Amazon (river)", 1, "the same name"), ("Amazon II", 0, "choose some"), ("Amazon II", 6, "choose some"),
     ("Amazon II", -1, "does not mention")])
-def test_a_split_that_parts_nothing_is_refused(amazon: KnowledgeGraph, name: str, passages: int, words: str
-                                               ) -> None:
+def test_a_split_that_parts_nothing_is_refused(amazon, name, passages, words):
     with amazon.store() as store:
         own = passages_of(store, entities(amazon)["Amazon"])
         others = {chunk.id for chunk in store.log.read().chunks}.difference(own)
@@ -192,7 +191,7 @@ def test_a_split_that_parts_nothing_is_refused(amazon: KnowledgeGraph, name: str
     assert not amazon.edits
 
 
-def test_the_command_line_lists_what_may_be_two_and_splits_it(amazon: KnowledgeGraph, capsys) -> None:
+def test_the_command_line_lists_what_may_be_two_and_splits_it(amazon, capsys):
     assert main(["entities", "--mixed", "--db", amazon.place.written]) == 0
     line, first, _ = capsys.readouterr().out.splitlines()
     assert "possibly two" in line

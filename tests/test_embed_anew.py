@@ -1,14 +1,11 @@
 """Vectors computed anew, as a job that is cut off, cancelled and taken up again."""
 
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tiny import TinyEmbedder, TinyExtractor
 
 from qafd import ingest as index
 from qafd.ingest.jobs import cancel, enqueue, resume, work
-from qafd.records import Vectors
 from qafd.storage import open_workspace
 
 PASSAGES, BATCH = 20, 4
@@ -21,18 +18,18 @@ class Killed(BaseException):
 class Counting(TinyEmbedder):
     """Counts the vectors that it computes; `before` is called ahead of each one."""
 
-    def __init__(self, before: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(self, before=lambda _: None):
         super().__init__()
         self.count, self.before = 0, before
 
-    def _draw(self, text: str) -> Vectors:
+    def _draw(self, text):
         self.before(self.count)
         self.count += 1
         return super()._draw(text)
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path(tmp_path, monkeypatch):
     monkeypatch.setattr("qafd.ingest.update.VECTORS", BATCH)
     place = tmp_path / "anew.db"
     index.index(place, [(f"{i}.txt", f"Ada{i} met Bob{i} in Rome{i}.".encode())
@@ -41,19 +38,19 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def forget(path: Path) -> int:
+def forget(path):
     with open_workspace(path) as store, store.transaction():
         store.vectors.forget()
         store.assembly.drop()
         return enqueue(store)
 
 
-def run(path: Path, embedder: TinyEmbedder) -> None:
+def run(path, embedder):
     work(path, extractor=TinyExtractor, embedder=lambda: embedder, processes=1)
 
 
 @pytest.fixture
-def vectors(path: Path) -> int:
+def vectors(path):
     """How many an undisturbed job computes."""
     forget(path)
     embedder = Counting()
@@ -62,8 +59,8 @@ def vectors(path: Path) -> int:
 
 
 @pytest.mark.parametrize("at", [0, 3, 9, 25, 60])
-def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> None:
-    def die(count: int) -> None:
+def test_a_kill_repeats_at_most_one_batch(at, path, vectors):
+    def die(count):
         if count == at:
             raise Killed
 
@@ -80,10 +77,10 @@ def test_a_kill_repeats_at_most_one_batch(at: int, path: Path, vectors: int) -> 
         assert store.graph.digest() == before
 
 
-def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path: Path, vectors: int) -> None:
+def test_a_cancelled_job_keeps_its_vectors_and_goes_on(path, vectors):
     job = forget(path)
 
-    def stop(count: int) -> None:
+    def stop(count):
         if count == 9:
             with open_workspace(path) as other:
                 cancel(other, job)

@@ -1,11 +1,9 @@
 """Vectors from an endpoint: in the ledger, under the cap, in full requests, and paid for once."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from faults import FaultServer
 from test_llm_extract import answering, lines
 from tiny import killed, started, tiny_index
 
@@ -20,18 +18,18 @@ from qafd.storage import open_workspace
 pytestmark = pytest.mark.replies(reply=answering)
 
 
-def indexed(path: Path, server: FaultServer, files=(), run: str = "", **choice) -> None:
+def indexed(path, server, files=(), run="", **choice):
     with open_workspace(path) as store:
         choose(store, ModelChoice(**{"embedder": "vectors", "embedder_url": server.url, "attempts": 1}
                              | choice))
     tiny_index(path, files, run=run)
 
 
-def sent(server: FaultServer) -> list[list[str]]:
+def sent(server):
     return [body["input"] for body in server.bodies if "input" in body]
 
 
-def texts(server: FaultServer) -> list[str]:
+def texts(server):
     """What was sent of documents, without the word that tells the dimension."""
     return [text for some in sent(server) for text in some if text != "word"]
 
@@ -133,7 +131,6 @@ def test_the_plan_holds_what_the_run_then_takes(path, server):
     before = plan(path, files, choice)
     assert before.passages == 0
     found = before.embedding
-    assert found is not None
     assert server.bodies == []
     assert not path.exists()
     indexed(path, server, files, embed_price=Price(3.0, 0.0))
@@ -142,13 +139,12 @@ def test_the_plan_holds_what_the_run_then_takes(path, server):
     assert found.tokens / 2 <= total.tokens_in <= found.tokens + 1  # one asks for the dimension
     assert found.cost == pytest.approx(found.tokens * 3e-6)
     after = plan(path, (), choice).embedding
-    assert after is not None
     assert (after.tokens, after.cost) == (0, 0)
     assert plan(path, (), choice, anew=True).embedding == found
 
 
 def test_a_text_that_is_too_long_has_the_mean_of_its_halves_and_harms_no_other(server):
-    def fault(_: int, body: dict) -> str:
+    def fault(_, body):
         if any(len(text) > 200 for text in body["input"]):
             return "says 500 input (600 tokens) is too large to process"
         return "ok"
@@ -179,7 +175,7 @@ def test_the_key_is_in_no_file_after_a_run(path, server):
                 if re.search(key.encode(), file.read_bytes())]
 
 
-def embedding_index(path: Path, url: str, files: list[tuple[str, bytes]]) -> None:
+def embedding_index(path, url, files):
     with open_workspace(path) as store:
         choose(store, ModelChoice(embedder="vectors", embedder_url=url))
     tiny_index(path, files)

@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 import numpy as np
 import pytest
-from faults import FAULTS, FaultServer
+from faults import FAULTS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,11 +44,11 @@ OUTCOMES = {
 }
 
 
-def endpoint(server: FaultServer, deadline: float = 10, **named) -> Endpoint:
+def endpoint(server, deadline=10, **named):
     return Endpoint("tiny", server.url, KEY, deadline=deadline, pause=0.001, **named)
 
 
-def patience(fault: str) -> float:
+def patience(fault):
     """Seconds; what answers at once may take its time on a busy machine."""
     return 1.0 if OUTCOMES.get(fault) is DeadlineError else 10.0
 
@@ -135,7 +135,7 @@ def test_a_wait_longer_than_the_deadline_is_not_waited(server):
     ({"json_schema", "json_object"}, "plain")], ids=["schema", "object", "plain"])
 @pytest.mark.parametrize("status", [400, 422, 500])
 def test_the_way_to_ask_for_json_is_found_once_and_remembered(server, refused, mode, status):
-    def fault(_: int, body: dict) -> str:
+    def fault(_, body):
         kind = body.get("response_format", {}).get("type", "plain")
         return f"says {status} response_format is unknown" if kind in refused else "ok"
 
@@ -280,7 +280,7 @@ def test_a_stream_that_ends_without_a_reason_is_cut(server, finish, cut):
 
 @pytest.mark.parametrize("streams", [True, False], ids=["as a stream", "as JSON"])
 @pytest.mark.parametrize("parts", [False, True], ids=["whole", "in parts"])
-def test_a_reply_is_read_in_whatever_form_it_is_sent(streams: bool, parts: bool, server: FaultServer) -> None:
+def test_a_reply_is_read_in_whatever_form_it_is_sent(streams, parts, server):
     server.streams, server.parts = streams, parts
     server.reply = lambda _: "thinking </think>It is fine"
     streamed = Streamed(endpoint(server).stream(ASK))
@@ -290,7 +290,7 @@ def test_a_reply_is_read_in_whatever_form_it_is_sent(streams: bool, parts: bool,
     assert endpoint(server).complete(ASK).text == "It is fine"
 
 
-def test_the_error_that_a_server_sends_within_a_stream_is_shown(server: FaultServer) -> None:
+def test_the_error_that_a_server_sends_within_a_stream_is_shown(server):
     server.error = "out of memory on the second card"
     with pytest.raises(UnreachableError, match="out of memory on the second card"):
         "".join(endpoint(server).stream(ASK))
@@ -299,8 +299,7 @@ def test_the_error_that_a_server_sends_within_a_stream_is_shown(server: FaultSer
 @pytest.mark.parametrize("complaint", [
     "System role not supported", "unsupported role: system",
     "Conversation roles must alternate user/assistant/user/assistant/..."])
-def test_a_model_without_a_role_for_instructions_gets_them_with_the_question(
-        complaint: str, server: FaultServer) -> None:
+def test_a_model_without_a_role_for_instructions_gets_them_with_the_question(complaint, server):
     refused = f"says 400 {complaint}"
     server.fault = lambda _, body: refused if body["messages"][0]["role"] == "system" else "ok"
     asked = [Message("system", "Be brief."), Message("user", "Who?"), Message("assistant", "Ada."),
@@ -312,8 +311,7 @@ def test_a_model_without_a_role_for_instructions_gets_them_with_the_question(
 
 
 @pytest.mark.parametrize(("fault", "cut"), [("truncated", True), ("garbage", False)])
-def test_a_whole_reply_in_place_of_a_stream_is_cut_if_it_says_so(
-        fault: str, cut: bool, server: FaultServer) -> None:
+def test_a_whole_reply_in_place_of_a_stream_is_cut_if_it_says_so(fault, cut, server):
     server.fault = lambda *_: fault
     streamed = Streamed(endpoint(server).stream(ASK))
     assert "".join(streamed) == streamed.reply.text != ""

@@ -20,22 +20,22 @@ SECRET = ("secret.txt", b"Ada hid the Xylophone of Quimper under Zanzibar.")
 MARKS = (b"ylophone", b"uimper", b"anzibar")
 
 
-def erased(path: Path, name: str) -> Footprint:
+def erased(path, name):
     return erase(path, [name], extractor=TinyExtractor, embedder=TinyEmbedder)
 
 
-def on_disk(path: Path) -> bytes:
+def on_disk(path):
     """All bytes of a workspace and of what lies beside it."""
     return b"".join(file.read_bytes() for file in path.parent.iterdir() if file.is_file())
 
 
-def call(**what: str) -> Call:
+def call(**what):
     return Call("k" + "".join(what.values()), what.pop("purpose", "extract"), "m", "ok",
                 what.pop("reply", "Quimper, says the model"), 5, 7, cost=0.25, **what)
 
 
 @pytest.mark.parametrize("deleted", [True, False])
-def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> None:
+def test_no_byte_of_an_erased_document_is_left(path, deleted):
     tiny_index(path, [ADA, SECRET])
     with open_workspace(path) as store:
         store.ledger.put(call(document="secret.txt", chunk="c"))
@@ -53,7 +53,7 @@ def test_no_byte_of_an_erased_document_is_left(path: Path, deleted: bool) -> Non
     assert all(check.ok for check in check_workspace(path, deep=True))
 
 
-def test_what_stays_is_as_if_the_document_had_never_been(path: Path, tmp_path: Path) -> None:
+def test_what_stays_is_as_if_the_document_had_never_been(path, tmp_path):
     tiny_index(path, [ADA, SECRET])
     erased(path, "secret.txt")
     with open_workspace(path) as store:
@@ -64,7 +64,7 @@ def test_what_stays_is_as_if_the_document_had_never_been(path: Path, tmp_path: P
     assert tiny_index(tmp_path / "other.db", [ADA]) == digest
 
 
-def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
+def test_runs_go_that_quote_it_or_name_what_only_it_names(path):
     tiny_index(path, [ADA, SECRET])
     with open_workspace(path) as store:
         ada, only = ({"id": node_id("entity", key)} for key in ("ada", "quimper"))
@@ -80,7 +80,7 @@ def test_runs_go_that_quote_it_or_name_what_only_it_names(path: Path) -> None:
             assert {row[0] for row in connection.execute("SELECT id FROM runs")} == set(stays)
 
 
-def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path) -> None:
+def test_a_run_goes_with_the_document_that_alone_states_its_relation(path):
     tiny_index(path, [ADA, ("third.txt", b"Bob met Ada. Ada paid Paris.")])
     ada, bob, paris = (node_id("entity", key) for key in ("ada", "bob", "paris"))
     with open_workspace(path) as store:
@@ -93,7 +93,7 @@ def test_a_run_goes_with_the_document_that_alone_states_its_relation(path: Path)
             assert [row[0] for row in connection.execute("SELECT id FROM runs")] == [stays]
 
 
-def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> None:
+def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path):
     tiny_index(path, [ADA, SECRET])
     with open_workspace(path) as store:
         store.ledger.put(call(document="secret.txt"))
@@ -109,7 +109,7 @@ def test_replies_that_may_quote_it_go_and_what_they_cost_stays(path: Path) -> No
                 "", "", "its keywords", "Ada is named"]
 
 
-def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -> None:
+def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path):
     two = b"".join(json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in (
         ("one", "Ada met Bob."), ("two", "Quimper hid Zanzibar.")))
     tiny_index(path, [("two.jsonl", two)])
@@ -129,7 +129,7 @@ def test_one_record_of_a_file_is_erased_with_the_bytes_of_the_file(path: Path) -
             measure_footprint(store, ["two.jsonl#one"])
 
 
-def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
+def test_of_several_names_all_are_erased_or_none(path):
     tiny_index(path, [ADA, SECRET])
     with pytest.raises(StoreError, match="nothing called 'eve.txt'"):
         erase(path, ["ada.txt", "eve.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
@@ -141,7 +141,7 @@ def test_of_several_names_all_are_erased_or_none(path: Path) -> None:
     assert not [mark for mark in (*MARKS, b"Paris") if mark in on_disk(path)]
 
 
-def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
+def test_a_file_that_was_never_read_is_erased_too(path):
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.files.hold([SECRET])
@@ -150,7 +150,7 @@ def test_a_file_that_was_never_read_is_erased_too(path: Path) -> None:
     assert b"uimper" not in on_disk(path)
 
 
-def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
+def test_a_reader_of_the_earlier_state_is_told_of(path):
     tiny_index(path, [ADA, SECRET])
     with open_workspace(path) as store:
         with store.snapshot() as connection:
@@ -167,9 +167,9 @@ def test_a_reader_of_the_earlier_state_is_told_of(path: Path) -> None:
         assert b"uimper" not in on_disk(path)
 
 
-def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) -> None:
+def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path):
     class Broken(TinyEmbedder):
-        def embed(self, *_: object) -> object:
+        def embed(self, *_):
             raise ModelError("It is broken.")
 
     tiny_index(path, [ADA, SECRET])
@@ -183,7 +183,7 @@ def test_a_graph_that_cannot_be_made_anew_is_dropped_with_its_texts(path: Path) 
         assert node_id("entity", "bob") in store.graph.read().row
 
 
-def test_wiping_leaves_nothing_beside_the_file(path: Path) -> None:
+def test_wiping_leaves_nothing_beside_the_file(path):
     tiny_index(path, [SECRET])
     with open_workspace(path) as store:
         Path(f"{path}.columns").write_bytes(SECRET[1])

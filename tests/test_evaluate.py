@@ -1,11 +1,9 @@
 """Recall, intervals and answers of methods on questions with gold passages."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,16 +11,14 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
-from qafd.evaluate import Evaluation, Trial, evaluate
+from qafd.evaluate import Trial, evaluate
 from qafd.evaluate.collection import collection, gold_documents
 from qafd.evaluate.gold import GoldPassage, Question, read_questions
 from qafd.evaluate.measures import contains, exact_match, f1, intervals
-from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import NoticeKind, notice
 from qafd.records import QueryPlan
 from qafd.resources import assets
-from qafd.retrieve.base import Corpus, RankedPassage, Retrieval, RetrievedNode
+from qafd.retrieve.base import RankedPassage, Retrieval, RetrievedNode
 from qafd.retrieve.methods import read_methods
 from qafd.samples import SAMPLES
 
@@ -36,7 +32,7 @@ PASSAGES = (
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def library(tmp_path_factory):
     return collection(tmp_path_factory.mktemp("eval") / "p.db", "passages.jsonl", PASSAGES,
                       processes=1)
 
@@ -51,14 +47,14 @@ class Listed:
     needs: ClassVar[tuple[str, ...]] = ()
     orders: tuple[tuple[str, ...] | None, ...] = ()
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.plans: list[QueryPlan]
         object.__setattr__(self, "plans", [])
 
-    def fit_to(self, _: Graph) -> "Listed":
+    def fit_to(self, _):
         return self
 
-    def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
+    def retrieve(self, corpus, plan):
         number = len(self.plans)
         self.plans.append(plan)
         order = self.orders[number]
@@ -90,16 +86,16 @@ SECOND = Listed(((ENGINE, LONDON), (BABBAGE,), None))  # ranks -, 1; 1; refused
 
 
 @pytest.fixture(scope="module")
-def result(library: KnowledgeGraph) -> Evaluation:
+def result(library):
     return evaluate(library, QUESTIONS, {"first": FIRST, "second": SECOND})
 
 
-def test_ranks_count_documents_and_a_split_one_counts_once(result: Evaluation) -> None:
+def test_ranks_count_documents_and_a_split_one_counts_once(result):
     assert [trial.ranks for trial in result.scores[0].trials] == [(1, 2), (2,), (5, 6)]
     assert [trial.ranks for trial in result.scores[1].trials] == [(None, 1), (1,), (None, None)]
 
 
-def test_means_are_those_counted_by_hand(result: Evaluation) -> None:
+def test_means_are_those_counted_by_hand(result):
     first, second = result.scores
     assert first.recall == pytest.approx((2 / 3, 2.5 / 3, 1.0))
     assert first.complete == pytest.approx(2 / 3)
@@ -111,7 +107,7 @@ def test_means_are_those_counted_by_hand(result: Evaluation) -> None:
     assert second.difference.mean == pytest.approx((-0.5 + 0 - 0.5) / 3)
 
 
-def test_precision_and_f1_are_those_counted_by_hand(result: Evaluation) -> None:
+def test_precision_and_f1_are_those_counted_by_hand(result):
     first, second = result.scores
     precision = [Fraction(2, 5), Fraction(1, 5), Fraction(1, 5)]  # ranks 1, 2; 2; 5, 6
     recall = [Fraction(1), Fraction(1), Fraction(1, 2)]
@@ -126,20 +122,20 @@ def test_precision_and_f1_are_those_counted_by_hand(result: Evaluation) -> None:
         float(sum(others) - sum(balance)) / 3)
 
 
-def test_two_gold_names_of_one_document_are_one_hit_of_its_precision() -> None:
+def test_two_gold_names_of_one_document_are_one_hit_of_its_precision():
     assert Trial((2, 2, None)).precision(5) == pytest.approx(1 / 5)
     assert Trial((2, 2, None)).recall(5) == pytest.approx(2 / 3)
 
 
-def test_stopping_keeps_the_questions_that_every_method_has_done(library: KnowledgeGraph) -> None:
-    asked: list[int] = []
-    stop: Callable[[], bool] = lambda: asked.append(1) or len(asked) > 2  # type: ignore[func-returns-value]  # noqa: E731, E501
+def test_stopping_keeps_the_questions_that_every_method_has_done(library):
+    asked = []
+    stop = lambda: asked.append(1) or len(asked) > 2  # type: ignore[func-returns-value]  # noqa: E731, E501
     stopped = evaluate(library, QUESTIONS, {"first": Listed(FIRST.orders)}, stopped=stop)
     assert len(stopped.questions) == len(stopped.scores[0].trials) == 2
     assert notice(NoticeKind.STOPPED_EARLY, done=2, asked=3) in stopped.notices
 
 
-def test_gold_is_found_by_name_by_id_by_file_and_by_title(library: KnowledgeGraph) -> None:
+def test_gold_is_found_by_name_by_id_by_file_and_by_title(library):
     gold = ("passages.jsonl#p1", "p2", "london", "passages.jsonl")
     documents, notices = gold_documents(library, [Question("q", "?", gold)])
     assert [sorted(documents[name]) for name in gold[:3]] == [
@@ -148,15 +144,14 @@ def test_gold_is_found_by_name_by_id_by_file_and_by_title(library: KnowledgeGrap
     assert notices == ()
 
 
-def test_gold_that_is_not_there_is_said_and_none_at_all_is_refused(
-        library: KnowledgeGraph) -> None:
+def test_gold_that_is_not_there_is_said_and_none_at_all_is_refused(library):
     _, notices = gold_documents(library, [Question("q", "?", ("p1", "p99"))])
     assert notices == (notice(NoticeKind.GOLD_UNKNOWN, missing=1, all=2, names=("p99",)),)
     with pytest.raises(ParameterError, match="none of the 1 gold passages .*'p99'"):
         gold_documents(library, [Question("q", "?", ("p99",))])
 
 
-def exact_interval(values: list[int]) -> tuple[Fraction, Fraction]:
+def exact_interval(values):
     """The 2.5% and 97.5% quantiles over all n^n resamples."""
     n = len(values)
     sums = sorted(map(sum, product(values, repeat=n)))
@@ -164,14 +159,14 @@ def exact_interval(values: list[int]) -> tuple[Fraction, Fraction]:
 
 
 @pytest.mark.parametrize("values", [[0, 0, 1, 1, 1, 1], [0, 1, 2, 5, 9, 9], [3, 3, 3, 3, 3, 3]])
-def test_the_interval_is_that_of_all_possible_resamples(values: list[int]) -> None:
+def test_the_interval_is_that_of_all_possible_resamples(values):
     found = intervals(np.array(values, float)[None], np.random.default_rng(1))[0]
     low, high = exact_interval(values)
     assert found.mean == pytest.approx(sum(values) / 6)
     assert (found.low, found.high) == pytest.approx((float(low), float(high)), abs=0.17)
 
 
-def test_a_constant_gain_is_certain_however_much_the_questions_differ() -> None:
+def test_a_constant_gain_is_certain_however_much_the_questions_differ():
     rng = np.random.default_rng(0)
     one = rng.random(50)
     found = intervals(((one + 0.1) - one)[None], np.random.default_rng(1))[0]
@@ -189,8 +184,7 @@ def test_a_constant_gain_is_certain_however_much_the_questions_differ() -> None:
     ("", "Leo", 0, 0, 0),
     ("It was in Saint-Malo.", "saintmalo", 0, 2 * 1 / (4 + 1), 1),
 ])
-def test_answers_are_compared_as_squad_and_hipporag_do(
-        answer: str, gold: str, exact: float, overlap: float, inside: float) -> None:
+def test_answers_are_compared_as_squad_and_hipporag_do(answer, gold, exact, overlap, inside):
     assert exact_match(answer, gold) == exact
     assert f1(answer, gold) == pytest.approx(overlap)
     assert contains(answer, gold) == inside
@@ -206,13 +200,12 @@ def test_answers_are_compared_as_squad_and_hipporag_do(
     ("qafd(mass=much)", "mass is 'much'; it is a float"),
     ("qafd(variant=round)", "variant is 'round'"),
 ])
-def test_a_method_that_is_not_there_is_refused(
-        specs: str, message: str, library: KnowledgeGraph) -> None:
+def test_a_method_that_is_not_there_is_refused(specs, message, library):
     with pytest.raises(ParameterError, match=message):
         read_methods(specs, library.graph)
 
 
-def test_the_same_passages_are_used_again_and_others_refused(library: KnowledgeGraph) -> None:
+def test_the_same_passages_are_used_again_and_others_refused(library):
     before = library.graph.revision
     again = collection(library.url, "passages.jsonl", PASSAGES, processes=1)
     assert again.graph.revision == before
@@ -220,8 +213,7 @@ def test_the_same_passages_are_used_again_and_others_refused(library: KnowledgeG
         collection(library.url, "more.jsonl", PASSAGES[:1], processes=1)
 
 
-def test_the_command_measures_and_writes_what_it_found(
-        library: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_measures_and_writes_what_it_found(library, tmp_path, capsys):
     passages, questions, out = (tmp_path / name for name in
                                 ("passages.jsonl", "q.jsonl", "out.json"))
     passages.write_text("".join(
@@ -246,7 +238,7 @@ def test_the_command_measures_and_writes_what_it_found(
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_the_bundled_gold_is_in_the_sample_and_says_the_answer(sample: str) -> None:
+def test_the_bundled_gold_is_in_the_sample_and_says_the_answer(sample):
     folder = assets() / "samples" / sample
     texts = {text.partition("\n")[0].removeprefix("# "): text
              for text in (path.read_text("utf-8") for path in folder.glob("*.md"))}

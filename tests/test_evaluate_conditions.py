@@ -1,7 +1,6 @@
 """Marks of answers to questions with several conditions, and how they are averaged."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -27,12 +26,12 @@ CONDITIONS = [part for text in ("Chile", "Peru", "not Norway") for part in ("--c
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("conditions")
 
 
 @pytest.fixture(scope="module")
-def knowledge(folder: Path) -> KnowledgeGraph:
+def knowledge(folder):
     names = [*KNOWN, "Chile", "Peru", "Norway"]
     graph = {"nodes": [{"id": name, "name": name} for name in names], "edges": [
         {"source": person, "target": place, "label": "was in"}
@@ -45,7 +44,7 @@ def knowledge(folder: Path) -> KnowledgeGraph:
     return knowledge
 
 
-def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge: KnowledgeGraph) -> None:
+def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge):
     result = evaluate_conditions(knowledge, QUESTIONS, {"exact": ExactMatches()})
     three, two = result.trials["exact"]
     assert (three.conditions, three.hit_1, three.precision, three.recall) == (3, 1, 1, 1)
@@ -53,23 +52,23 @@ def test_who_meets_all_conditions_stands_first_and_equals_together(knowledge: Kn
     assert [score.questions for size in result.sizes for score in result.scores(size)] == [1, 1]
 
 
-def test_a_condition_met_by_a_relation_says_what_the_relation_is_called(knowledge: KnowledgeGraph) -> None:
+def test_a_condition_met_by_a_relation_says_what_the_relation_is_called(knowledge):
     answer, = check_conditions(knowledge, knowledge.retrieve(QUESTIONS[0].text, "exact"))
     assert [(row.level, row.label) for row in answer.rows] == [("relation", "was in")] * 3
 
 
-def test_a_deleted_relation_is_a_condition_less(knowledge: KnowledgeGraph) -> None:
+def test_a_deleted_relation_is_a_condition_less(knowledge):
     whole, _, _, none = evaluate_deleted(
         knowledge, QUESTIONS[:1], "exact", ExactMatches(evidence="relation"))
     assert (whole.hit_1, none.hit_1) == (1, 0)
 
 
-def test_answers_that_no_workspace_has_are_refused(knowledge: KnowledgeGraph) -> None:
+def test_answers_that_no_workspace_has_are_refused(knowledge):
     with pytest.raises(ParameterError):
         evaluate_conditions(knowledge, [FactualQuestion("Who was in Chile?", ("Zoe",))], {})
 
 
-def test_means_are_over_the_questions_of_a_size() -> None:
+def test_means_are_over_the_questions_of_a_size():
     trials = (FactualTrial(2, 1, 1, 1.0, 1.0, 5), FactualTrial(3, 0, 1, 0.0, 0.0, 7),
               FactualTrial(3, 1, 1, 0.5, 1.0, 9))
     result = FactualResult({"m": trials})
@@ -80,20 +79,19 @@ def test_means_are_over_the_questions_of_a_size() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"question": "Who?"}', b'{"question": 1, "answer": "A"}',
                                   b'{"question": "Who?", "answer": []}', b"nothing"])
-def test_files_without_questions_and_answers_are_refused(data: bytes) -> None:
+def test_files_without_questions_and_answers_are_refused(data):
     with pytest.raises(ParseError):
         read_factual_questions(data)
 
 
-def test_each_condition_is_shown_by_a_sentence_of_a_document(knowledge: KnowledgeGraph) -> None:
+def test_each_condition_is_shown_by_a_sentence_of_a_document(knowledge):
     answer, = check_conditions(knowledge, knowledge.retrieve(QUESTIONS[0].text, "exact"))
     assert (answer.name, answer.met, answer.wanted) == ("Ada Holt", 3, 3)
     assert all("Ada Holt" in row.sentence and row.name in row.sentence and "Ada Holt" in row.document
                for row in answer.rows)
 
 
-def test_the_command_prints_the_table_of_conditions(
-        knowledge: KnowledgeGraph, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_table_of_conditions(knowledge, folder, capsys):
     asked = ["exact", QUESTIONS[1].text, "--db", str(folder / "people.qafd")]
     assert knowledge.graph
     assert main([*asked, *CONDITIONS, "--json"]) == 0

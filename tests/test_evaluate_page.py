@@ -1,22 +1,20 @@
 """The Evaluate page: bundled, uploaded and written gold, and what it says about methods."""
 
-from pathlib import Path
 from urllib.parse import parse_qs
 
 from clicks import page, run_until, shown
-from streamlit.testing.v1 import AppTest
 
 
-def measure(app: AppTest) -> None:
+def measure(app):
     next(button for button in app.button if button.label.startswith("Measure ")).click().run()
     run_until(app, measured)
 
 
-def measured(app: AppTest) -> bool:
+def measured(app):
     return not any("retrievals" in str(bar.proto) for bar in app.get("progress"))
 
 
-def test_nothing_is_measured_before_it_is_asked_for_and_then_on_the_bundled_questions(home: Path) -> None:
+def test_nothing_is_measured_before_it_is_asked_for_and_then_on_the_bundled_questions(home):
     app = page("evaluate")
     assert not app.dataframe
     measure(app)

@@ -14,14 +14,13 @@ from qafd.plan.query_graph import read_query_graph, restate_query_graph, seeks
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, ReasonKind
 from qafd.records import Keyword, QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
-from qafd.retrieve.base import Corpus, Retrieval
 from qafd.retrieve.conditions import link_conditions, list_conditions, restate_conditions
 from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.matching import match_exactly
 from tests.tiny import tiny_corpus
 
 
-def oracle(graph: nx.Graph, query: nx.Graph, known: dict[int, int]) -> set[tuple[int, ...]]:
+def oracle(graph, query, known):
     """All subgraph monomorphisms that map what is known to its row."""
     for row in graph:
         graph.nodes[row]["name"] = row
@@ -29,7 +28,7 @@ def oracle(graph: nx.Graph, query: nx.Graph, known: dict[int, int]) -> set[tuple
         query.nodes[node]["name"] = known.get(node)
     taken = set(known.values())
 
-    def fits(row: dict[str, int], node: dict[str, int | None]) -> bool:
+    def fits(row, node):
         return row["name"] == node["name"] or node["name"] is None and row["name"] not in taken
 
     found = GraphMatcher(graph, query, node_match=fits).subgraph_monomorphisms_iter()
@@ -38,7 +37,7 @@ def oracle(graph: nx.Graph, query: nx.Graph, known: dict[int, int]) -> set[tuple
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(0, 2))
-def test_matching_finds_what_networkx_finds(seed: int, size: int, pinned: int) -> None:
+def test_matching_finds_what_networkx_finds(seed, size, pinned):
     rng = np.random.default_rng(seed)
     graph = nx.gnp_random_graph(9, 0.45, seed=seed)
     query = nx.gnp_random_graph(size, 0.6, seed=seed + 1)
@@ -52,7 +51,7 @@ def test_matching_finds_what_networkx_finds(seed: int, size: int, pinned: int) -
 
 
 @given(st.integers(0, 10**6))
-def test_a_negated_condition_removes_what_meets_it(seed: int) -> None:
+def test_a_negated_condition_removes_what_meets_it(seed):
     graph = nx.gnp_random_graph(9, 0.5, seed=seed)
     around = {row: np.array(sorted(graph[row]), np.int64) for row in graph}
     found = match_exactly(3, [QueryCondition(0, 1), QueryCondition(0, 2, negated=True)], {1: 0, 2: 1},
@@ -60,19 +59,19 @@ def test_a_negated_condition_removes_what_meets_it(seed: int) -> None:
     assert {rows[0] for rows in found} == set(graph[0]) - set(graph[1]) - {0, 1}
 
 
-def test_words_that_several_names_share_are_conditions_on_each() -> None:
+def test_words_that_several_names_share_are_conditions_on_each():
     read = read_query_graph("Which film was released in Chile and Peru?", ["chile", "peru"])
     assert [condition.words for condition in read.conditions] == [("film", "released")] * 2
 
 
-def test_a_stand_in_is_a_condition_where_it_is_written() -> None:
+def test_a_stand_in_is_a_condition_where_it_is_written():
     read = read_query_graph("Which film was released in Chile but not in the Land of Peru?",
                             ["chile", "peru"], [("Land of Peru", "peru")])
     assert [(read.nodes[c.target].key, c.negated) for c in read.conditions] == [
         ("chile", False), ("peru", True)]
 
 
-def test_a_name_that_the_question_does_not_write_is_told() -> None:
+def test_a_name_that_the_question_does_not_write_is_told():
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
 
 
@@ -80,7 +79,7 @@ PEOPLE = ("Ada", "Ben", "Cid", "Dot")
 PLACES = ("Chile", "Peru", "Norway")
 
 
-def library(related: dict[str, str], passages: dict[str, tuple[str, ...]]) -> Corpus:
+def library(related, passages):
     """People and places, relations by name, and passages by the names they mention."""
     names = [*PEOPLE, *PLACES]
     ids = [node_id("entity", name.lower()) for name in names] + list(passages)
@@ -96,19 +95,19 @@ def library(related: dict[str, str], passages: dict[str, tuple[str, ...]]) -> Co
     return tiny_corpus(graph, lambda ids: [" ".join(passages[one]) for one in ids])
 
 
-def ask(corpus: Corpus, question: str, names: tuple[str, ...], **params: str) -> Retrieval:
+def ask(corpus, question, names, **params):
     vector = np.ones(2, np.float32) / np.float32(np.sqrt(2))
     plan = QueryPlan(question, (), vector, np.zeros((0, 2), np.float32), names)
     return ExactMatches(**params).retrieve(corpus, plan)
 
 
-def met_by(retrieval: Retrieval) -> dict[str, object]:
+def met_by(retrieval):
     """How many conditions each answer meets."""
     return {node.name: node.reason.values["met"] for node in retrieval.nodes
             if node.reason.kind is ReasonKind.MEETS}
 
 
-def best_of(retrieval: Retrieval) -> list[str]:
+def best_of(retrieval):
     """The names of the answers, best first."""
     answers = [node for node in retrieval.nodes if node.reason.kind is ReasonKind.MEETS]
     return [node.name for node in sorted(answers, key=lambda node: -node.importance)]
@@ -121,7 +120,7 @@ NAMES = ("chile", "peru", "norway")
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 4))
 @example(384, 4)  # the condition that is left out may be one that others hang on
-def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed: int, unknown: int) -> None:
+def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed, unknown):
     """Also with several unknown nodes and cycles among them."""
     rng = np.random.default_rng(seed)
     graph = nx.gnp_random_graph(9, 0.4, seed=seed)
@@ -151,14 +150,14 @@ def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed: int, u
     assert told == {built.ids[rows[0]] for rows in oracle(graph, query, known)}
 
 
-def test_only_what_meets_every_condition_is_retrieved() -> None:
+def test_only_what_meets_every_condition_is_retrieved():
     corpus = library({"Ada": "Chile Peru Norway", "Ben": "Chile Peru", "Cid": "Norway"}, {})
     found = ask(corpus, ALL, NAMES)
     assert met_by(found) == {"Ada": 3}
     assert [(one.kind, one.values["count"]) for one in found.notices] == [(NoticeKind.ALL_MET, 1)]
 
 
-def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_told() -> None:
+def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_told():
     corpus = library({"Ada": "Chile Peru", "Ben": "Chile Peru", "Cid": "Norway"}, {})
     found = ask(corpus, ALL, NAMES)
     assert met_by(found) == {"Ada": 2, "Ben": 2, "Cid": 1}
@@ -169,7 +168,7 @@ def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_tol
     assert (states["Ada"], states["Cid"]) == ("saturated", "wet")
 
 
-def test_the_sentence_with_the_words_of_the_question_decides_between_equals() -> None:
+def test_the_sentence_with_the_words_of_the_question_decides_between_equals():
     corpus = library({"Ada": "Chile", "Ben": "Chile"},
                      {"p": ("Ada", "left", "Chile"), "q": ("Ben", "painted", "Chile")})
     found = ask(corpus, "Who was painting in Chile?", ("chile",))
@@ -177,18 +176,18 @@ def test_the_sentence_with_the_words_of_the_question_decides_between_equals() ->
     assert importance["Ben"] > importance["Ada"]
 
 
-def test_a_negated_condition_removes_an_answer() -> None:
+def test_a_negated_condition_removes_an_answer():
     corpus = library({"Ada": "Chile Peru", "Ben": "Chile"}, {})
     assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ben": 1}
 
 
-def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_does() -> None:
+def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_does():
     corpus = library({"Ada": "Chile", "Ben": "Chile"},
                      {"p": ("Ada", "Chile."), "q": ("Ada", ".", "Peru"), "r": ("Ben", "Peru")})
     assert met_by(ask(corpus, "Who was in Chile but not in Peru?", ("chile", "peru"))) == {"Ada": 1}
 
 
-def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
+def test_weaker_evidence_counts_only_where_it_is_asked_for():
     corpus = library({"Ada": "Chile"}, {"p": ("Ada", "Peru"), "q": ("Ada", "Norway")})
     weak, = [node.reason.values for node in ask(corpus, ALL, NAMES, evidence="passage").nodes
              if node.reason.kind is ReasonKind.MEETS]
@@ -197,7 +196,7 @@ def test_weaker_evidence_counts_only_where_it_is_asked_for() -> None:
     assert {one.id for one in ask(corpus, ALL, NAMES).ranking} == {"p", "q"}
 
 
-def test_a_name_the_graph_lacks_is_no_error() -> None:
+def test_a_name_the_graph_lacks_is_no_error():
     found = ask(library({"Ada": "Chile"}, {}), "Who was in Atlantis?", ())
     assert not found.nodes
     assert NoticeKind.NO_CONDITION in {one.kind for one in found.notices}
@@ -206,12 +205,12 @@ def test_a_name_the_graph_lacks_is_no_error() -> None:
 @pytest.mark.parametrize(("question", "told"), [
     ("Chile and Peru", True), ("Is Peru in Chile?", True), ("Who was in Chile and Peru?", False),
     ("Wer war in Chile und Peru?", False), ("Is there anyone who was in Chile and Peru?", False)])
-def test_a_question_that_seeks_nothing_is_told(question: str, told: bool) -> None:
+def test_a_question_that_seeks_nothing_is_told(question, told):
     found = ask(library({"Ada": "Chile Peru"}, {}), question, ("chile", "peru"))
     assert (NoticeKind.NOTHING_SOUGHT in {one.kind for one in found.notices}) == told
 
 
-def test_to_what_yes_answers_seeks_nothing() -> None:
+def test_to_what_yes_answers_seeks_nothing():
     nouns = (Keyword("the railway", "high"),)
     for question, sought in (("Did Ada build the railway?", False), ("Builders of the railway", True)):
         plan = QueryPlan(question, nouns, np.ones(2, np.float32), np.ones((1, 2), np.float32), ("ada",))
@@ -226,7 +225,7 @@ ASKED = QueryPlan("Who was in Chile and Peru?", (), np.ones(2, np.float32) / np.
     (["Chile", "Peru"], {"Ada": 2}), (["Chile", "Norway"], {"Ben": 2}),
     (["Chile", "not Peru"], {"Ben": 1, "Cid": 1}), (["Chile", "not  Norway"], {"Ada": 1, "Cid": 1}),
     (["Norway"], {"Ben": 1})], ids=" ".join)
-def test_conditions_are_restated_as_a_list_of_names(texts: list[str], answers: dict[str, int]) -> None:
+def test_conditions_are_restated_as_a_list_of_names(texts, answers):
     corpus = library({"Ada": "Chile Peru", "Ben": "Chile Norway", "Cid": "Chile"}, {})
     plan = restate_conditions(corpus.graph, ASKED, texts)
     assert met_by(ExactMatches().retrieve(corpus, plan)) == answers
@@ -234,12 +233,12 @@ def test_conditions_are_restated_as_a_list_of_names(texts: list[str], answers: d
     assert sorted(listed) == sorted(" ".join(text.split()) for text in texts)
 
 
-def test_a_condition_on_a_name_that_no_entity_has_is_refused() -> None:
+def test_a_condition_on_a_name_that_no_entity_has_is_refused():
     with pytest.raises(ParameterError, match="Atlantis"):
         restate_conditions(library({"Ada": "Chile"}, {}).graph, ASKED, ["Atlantis"])
 
 
-def test_a_restated_name_stays_a_condition_on_the_same_node() -> None:
+def test_a_restated_name_stays_a_condition_on_the_same_node():
     query = read_query_graph("Who taught the man who was in Chile, and lives in Peru?", ["chile", "peru"])
     turned = restate_query_graph(query, {"chile": True, "peru": False, "norway": False})
     ends = {turned.nodes[one.target].key: (one.source, one.negated) for one in turned.conditions}
@@ -250,15 +249,14 @@ def test_a_restated_name_stays_a_condition_on_the_same_node() -> None:
 @given(st.dictionaries(st.sampled_from(PEOPLE), st.tuples(st.sets(st.sampled_from(PLACES)),
                                                           st.sets(st.sampled_from(PLACES)))))
 @settings(max_examples=40, deadline=None)
-def test_answers_stand_in_the_order_of_the_conditions_that_they_surely_meet(
-        known: dict[str, tuple[set[str], set[str]]]) -> None:
+def test_answers_stand_in_the_order_of_the_conditions_that_they_surely_meet(known):
     related = {name: " ".join(sorted(places)) for name, (places, _) in known.items()}
     passages = {f"p{name}": (name, *sorted(places)) for name, (_, places) in known.items()}
     met = list(met_by(ask(library(related, passages), ALL, NAMES)).values())
     assert met == sorted(met, reverse=True)
 
 
-def test_what_is_related_to_a_namesake_meets_the_condition() -> None:
+def test_what_is_related_to_a_namesake_meets_the_condition():
     names = ["Ada", "Ben", "Chile", "Chile [2]", "Peru"]
     vectors = np.ones((5, 2), np.float32) / np.float32(np.sqrt(2))
     graph = Graph.build([node_id("entity", canonical(name)) for name in names], names, ["entity"] * 5,
@@ -283,7 +281,7 @@ def test_what_is_related_to_a_namesake_meets_the_condition() -> None:
     ("Who was not born in Peru and lives in Norway?", "0-not-peru 0-norway"),
     ("Who was not in Peru and Norway?", "0-not-peru 0-not-norway"),
     ("Which painter without ties to Peru taught Norway?", "0-not-peru 0-norway")])
-def test_conditions_hang_on_the_unknown_that_the_clause_is_about(question: str, read: str) -> None:
+def test_conditions_hang_on_the_unknown_that_the_clause_is_about(question, read):
     graph = read_query_graph(question, [name for name in NAMES if name in question.casefold()])
     said = []
     for one in graph.conditions:
@@ -295,14 +293,14 @@ def test_conditions_hang_on_the_unknown_that_the_clause_is_about(question: str, 
 
 @given(st.dictionaries(st.sampled_from(PEOPLE), st.sets(st.sampled_from(PLACES))))
 @settings(max_examples=40, deadline=None)
-def test_of_names_that_or_joins_one_is_enough(known: dict[str, set[str]]) -> None:
+def test_of_names_that_or_joins_one_is_enough(known):
     related = {name: " ".join(sorted(places)) for name, places in known.items()}
     found = ask(library(related, {}), "Who was in Norway and worked in Chile or Peru?", NAMES)
     told = {name for name, met in met_by(found).items() if met == 2}
     assert told == {name for name, places in known.items() if "Norway" in places and len(places) > 1}
 
 
-def test_alternatives_are_searched_through_an_unknown_too() -> None:
+def test_alternatives_are_searched_through_an_unknown_too():
     corpus = library({"Ada": "Ben", "Ben": "Peru", "Cid": "Dot", "Dot": "Chile"}, {})
     found = ask(corpus, "Who taught the man who was in Chile or Peru?", ("chile", "peru"))
     assert {name for name, met in met_by(found).items() if met == 2} == {"Ada", "Cid"}
@@ -315,13 +313,13 @@ def test_alternatives_are_searched_through_an_unknown_too() -> None:
     ("Who painted or drew Chile?", [("chile",)]),
     ("Who besides Peru was in Chile?", [("chile",)]),
     ("Who was in Chile, other than Peru?", [("chile",)])])
-def test_names_that_or_joins_are_one_condition(question: str, read: list[tuple[str, ...]]) -> None:
+def test_names_that_or_joins_are_one_condition(question, read):
     graph = read_query_graph(question, [name for name in NAMES if name in question.casefold()])
     assert [("not",) * one.negated + graph.nodes[one.target].keys for one in graph.conditions] == read
     assert all(one.source == 0 for one in graph.conditions)
 
 
-def test_what_is_excluded_is_no_answer_and_what_is_related_to_it_may_be() -> None:
+def test_what_is_excluded_is_no_answer_and_what_is_related_to_it_may_be():
     corpus = library({"Ada": "Chile", "Ben": "Chile Ada"}, {})
     found = ask(corpus, "Who besides Ada was in Chile?", ("ada", "chile"))
     assert met_by(found) == {"Ben": 1}
@@ -330,7 +328,7 @@ def test_what_is_excluded_is_no_answer_and_what_is_related_to_it_may_be() -> Non
 
 @pytest.mark.parametrize(("texts", "answers"), [
     (["Peru"], {"Ada"}), (["Chile", "not Peru"], {"Ben", "Cid"}), (["not Chile", "Peru"], set())])
-def test_of_alternatives_one_is_removed_or_negated(texts: list[str], answers: set[str]) -> None:
+def test_of_alternatives_one_is_removed_or_negated(texts, answers):
     corpus = library({"Ada": "Chile Peru", "Ben": "Chile Norway", "Cid": "Chile"}, {})
     plan = replace(ASKED, question="Who was in Chile or Peru?")
     plan = restate_conditions(corpus.graph, plan, texts)
@@ -341,7 +339,7 @@ def test_of_alternatives_one_is_removed_or_negated(texts: list[str], answers: se
     ("Who was in Chile?", NoticeKind.ONE_CONDITION, {"Ada": 1}),
     ("Who was not in Chile?", NoticeKind.ALL_NEGATED, {}),
     ("Who was in Chile and Peru but not in Chile?", NoticeKind.CONTRADICTION, {})])
-def test_conditions_that_say_little_are_told(question: str, told: NoticeKind, met: dict[str, int]) -> None:
+def test_conditions_that_say_little_are_told(question, told, met):
     names = tuple(name for name in NAMES if name in question.casefold())
     found = ask(library({"Ada": "Chile Peru"}, {}), question, names)
     assert met_by(found) == met

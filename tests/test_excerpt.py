@@ -1,6 +1,5 @@
 """Documents as they are read: excerpts, their names, and where passages are."""
 
-from pathlib import Path
 
 import pytest
 from tiny import tiny_index
@@ -14,7 +13,7 @@ LONG = ("long.txt", b"\n\n".join(b"Cyd went to room %d, and saw nobody there at 
                                  for i in range(100)))
 
 
-def test_an_excerpt_has_the_text_as_stored(path: Path) -> None:
+def test_an_excerpt_has_the_text_as_stored(path):
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         found = read_excerpt(store, "ada.txt")
@@ -24,7 +23,7 @@ def test_an_excerpt_has_the_text_as_stored(path: Path) -> None:
     assert (found.document.passages, found.document.characters) == (1, len(text))
 
 
-def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
+def test_excerpts_one_after_another_are_the_whole_document(path):
     tiny_index(path, [LONG])
     with open_workspace(path) as store:
         text, whole = store.documents.get("long.txt").text, read_excerpt(store, "long.txt", 1, 10_000)
@@ -41,7 +40,7 @@ def test_excerpts_one_after_another_are_the_whole_document(path: Path) -> None:
             text.split())
 
 
-def test_an_excerpt_around_a_passage_has_it(path: Path) -> None:
+def test_an_excerpt_around_a_passage_has_it(path):
     tiny_index(path, [LONG])
     with open_workspace(path) as store:
         ninth = store.documents.passages("long.txt", 9, 1)[0]
@@ -49,7 +48,7 @@ def test_an_excerpt_around_a_passage_has_it(path: Path) -> None:
         assert read_excerpt(store, "long.txt", 9, 1).passages[0].chunk == ninth
 
 
-def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path: Path) -> None:
+def test_a_deleted_document_can_still_be_read_and_an_unknown_one_cannot(path):
     tiny_index(path, [ADA])
     with open_workspace(path) as store:
         store.documents.delete("ada.txt")

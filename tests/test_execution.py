@@ -1,7 +1,6 @@
 """Execution accuracy: rows are compared as often as they occur, in any order of columns."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,7 @@ QUESTIONS = (
     SqlQuestion("Which captains sailed to Lisbon in spring?", "SELECT name FROM ferries ORDER BY name"))
 
 
-def rows(*given: tuple[object, ...], cut: str = "") -> QueryRows:
+def rows(*given, cut=""):
     return QueryRows(tuple(f"c{at}" for at in range(len(given[0]) if given else 1)), given, cut)
 
 
@@ -37,11 +36,11 @@ def rows(*given: tuple[object, ...], cut: str = "") -> QueryRows:
     (rows(("Ada", "1"), ("Bob", "2")), False, False),
     (rows(("Ada", 1, 0), ("Bob", 2, 0)), False, False),
     (rows(("Ada", 1), ("Bob", 2), cut="only the first 2 rows"), False, False)])
-def test_results_are_the_same_if_their_rows_are(found: QueryRows, ordered: bool, same: bool) -> None:
+def test_results_are_the_same_if_their_rows_are(found, ordered, same):
     assert same_rows(found, rows(("Ada", 1), ("Bob", 2)), ordered) is same
 
 
-def test_a_refused_draft_is_unanswered_and_a_model_is_judged_by_its_rows() -> None:
+def test_a_refused_draft_is_unanswered_and_a_model_is_judged_by_its_rows():
     ferries = Database.open(FERRIES, local_embedder())
     drafted = measure_sql(ferries, QUESTIONS)
     assert [trial.right for trial in drafted.trials] == [True, False]
@@ -56,8 +55,7 @@ def test_a_refused_draft_is_unanswered_and_a_model_is_judged_by_its_rows() -> No
     assert "no SELECT" in unread.trials[0].error
 
 
-def test_the_command_prints_the_share_and_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]
-                                                        ) -> None:
+def test_the_command_prints_the_share_and_what_is_wrong(tmp_path, capsys):
     file = tmp_path / "q.jsonl"
     file.write_text("\n".join(json.dumps({"question": one.text, "query": one.sql}) for one in QUESTIONS))
     assert main(["eval", "sql", str(FERRIES), str(file), "--json"]) == 0
@@ -68,6 +66,6 @@ def test_the_command_prints_the_share_and_what_is_wrong(tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize("record", [{"question": "Who?"}, {"sql": "SELECT 1"}, {"question": " ", "sql": "x"}])
-def test_a_record_without_question_or_sql_is_refused(record: dict[str, str]) -> None:
+def test_a_record_without_question_or_sql_is_refused(record):
     with pytest.raises(ParseError, match="Record 1"):
         read_sql_questions(json.dumps(record).encode())

@@ -3,9 +3,6 @@
 import json
 import re
 import sqlite3
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from faults import serving
@@ -18,7 +15,7 @@ ASKED = "Who founded the mill of Lindau?"
 BOOK = "Ada Brenner founded the mill of Lindau. She was born in Ulm."
 
 
-def reply(body: Any) -> str:
+def reply(body):
     """A model that plans, answers, writes SQL, and grades by the highest possible."""
     system, user = (message["content"] for message in body["messages"][:2])
     criteria = EMPOWERMENT if EMPOWERMENT[0].name in system else PAPER
@@ -35,7 +32,7 @@ def reply(body: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A workspace, questions in the forms of the data sets, and a database."""
     made = tmp_path_factory.mktemp("papers")
     mill = KnowledgeGraph(made / "mill.db")
@@ -60,11 +57,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def mean(method: str, measure: str) -> Callable[[Any], float]:
+def mean(method, measure):
     return lambda found: found["methods"][method]["means"][measure]["mean"]
 
 
-def grade(found: Any) -> tuple[float, float, int]:
+def grade(found):
     first, *_ = found["grades"]["opinions"]
     return first["overall"]["mean"], first["deviation"], len(first["criteria"])
 
@@ -95,8 +92,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_of_a_paper_is_made_by_its_command(
-        name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_of_a_paper_is_made_by_its_command(name, folder, monkeypatch, capsys):
     command, read, expected = COMMANDS[name]
     monkeypatch.chdir(folder)
     with serving(reply) as server:

@@ -2,19 +2,16 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from qafd.curate.neighbors import connect
 from qafd.errors import ParameterError
-from qafd.explain import Explanation
 from qafd.explain.edges import mass_balance, sentences_in, sentences_joining
 from qafd.explain.paths import Link, links
 from qafd.ingest import refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import UNSTATED
-from qafd.records import Edge
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.storage.rows import Evidence
 
@@ -28,24 +25,24 @@ PATH = Retrieval(
     (RetrievedEdge("a", "b", "relation", 1.5, 1.0), RetrievedEdge("b", "c", "relation", 0.5, 1.0)))
 
 
-def test_inflow_minus_outflow_is_what_the_node_holds() -> None:
+def test_inflow_minus_outflow_is_what_the_node_holds():
     balance = mass_balance(PATH, "b")
     assert balance.inflows == (("a", 1.5),)
     assert balance.outflows == (("c", 0.5),)
     assert balance.error == 0.0
 
 
-def test_a_wrong_flow_shows_as_an_error_of_the_balance() -> None:
+def test_a_wrong_flow_shows_as_an_error_of_the_balance():
     broken = Retrieval("q", "qafd", {}, ("a",), PATH.nodes, PATH.edges[:1])
     assert mass_balance(broken, "b").error == pytest.approx(0.5)
 
 
-def test_a_node_that_was_not_touched_has_no_balance() -> None:
+def test_a_node_that_was_not_touched_has_no_balance():
     with pytest.raises(ParameterError, match="'d' was not touched"):
         mass_balance(PATH, "d")
 
 
-def evidence(node: str, chunk: str, start: int) -> Evidence:
+def evidence(node, chunk, start):
     return Evidence(node, chunk, "a.md", "A", f"{chunk}{start}", start, start + 9, None, "",
                     ((start + ord(node), start + ord(node) + 1),))
 
@@ -55,7 +52,7 @@ FOUND = tuple(evidence(*row) for row in (
     ("u", "three", 0), ("v", "three", 9), ("u", "four", 0), ("v", "four", 0)))
 
 
-def test_sentences_that_join_two_names_have_both_and_mark_both() -> None:
+def test_sentences_that_join_two_names_have_both_and_mark_both():
     found = sentences_joining(FOUND, {}, "u", "v")
     assert [(e.chunk, e.start) for e in found] == [("one", 0), ("two", 20)]
     assert [e.mentions for e in found] == [((117, 118), (118, 119)), ((137, 138), (138, 139))]
@@ -63,13 +60,13 @@ def test_sentences_that_join_two_names_have_both_and_mark_both() -> None:
 
 
 @pytest.mark.parametrize("ends", [("p", "u"), ("u", "p")])
-def test_sentences_that_join_a_passage_and_a_name_are_its_own_with_the_name(ends: tuple[str, str]) -> None:
+def test_sentences_that_join_a_passage_and_a_name_are_its_own_with_the_name(ends):
     found = sentences_joining(FOUND, {"p": "one"}, *ends)
     assert found == (FOUND[0], FOUND[2])
     assert sentences_joining((*FOUND, evidence("u", "one", 30)), {"p": "one"}, *ends) == found
 
 
-def test_a_passage_without_a_sentence_of_both_names_gives_the_first_with_each() -> None:
+def test_a_passage_without_a_sentence_of_both_names_gives_the_first_with_each():
     assert [e.start for e in sentences_in("two", FOUND, "u", "v")] == [20]
     apart = (evidence("u", "three", 30), *FOUND, evidence("v", "three", 40))
     assert sentences_in("three", apart, "v", "u") == (FOUND[7], apart[0])
@@ -77,11 +74,11 @@ def test_a_passage_without_a_sentence_of_both_names_gives_the_first_with_each() 
 
 
 @pytest.fixture(scope="module", params=[{}, {"layer": "entities"}], ids=["passages", "entities"])
-def told(apple: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
+def told(apple, request):
     return apple.explain("Introduce Steve Jobs's products in Apple.", **request.param)
 
 
-def stored_edges(told: Explanation) -> dict[frozenset[str], list[Edge]]:
+def stored_edges(told):
     found = defaultdict(list)
     with told.runs[0].open_store() as store:
         for edge in store.graph.edges(told.graph.ids):
@@ -89,7 +86,7 @@ def stored_edges(told: Explanation) -> dict[frozenset[str], list[Edge]]:
     return found
 
 
-def test_each_step_of_a_path_is_the_link_that_the_store_has(told: Explanation) -> None:
+def test_each_step_of_a_path_is_the_link_that_the_store_has(told):
     stored, graph = stored_edges(told), told.graph
     kind, key = {}, {}
     with told.runs[0].open_store() as store:
@@ -123,14 +120,14 @@ def test_each_step_of_a_path_is_the_link_that_the_store_has(told: Explanation) -
             at += 1 + through
         assert at == len(nodes) - 1
     assert len(seen) >= 3
-    sent: dict[tuple[str, str], float] = defaultdict(float)
+    sent = defaultdict(float)
     for path in paths:
         for pair in zip(path.nodes, path.nodes[1:], strict=False):
             sent[pair] += path.mass
     assert {(u, v): mass for u, v, mass in links(paths)} == pytest.approx(sent)
 
 
-def test_places_are_the_documents_behind_touched_passages_and_relations(told: Explanation) -> None:
+def test_places_are_the_documents_behind_touched_passages_and_relations(told):
     run, stored = told.runs[0], stored_edges(told)
     with run.open_store() as store:
         nodes = store.graph.nodes(told.graph.ids)
@@ -154,7 +151,7 @@ def test_places_are_the_documents_behind_touched_passages_and_relations(told: Ex
             ends for ends, one in run.places.stated.items() if one == name}
 
 
-def test_an_edge_by_hand_is_one_on_paths_and_along_it(tmp_path: Path) -> None:
+def test_an_edge_by_hand_is_one_on_paths_and_along_it(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "hand.db")
     knowledge.add_text("a.txt", "Ada Brenner met Karl Voss in Lindau.")
     knowledge.add_text("b.txt", "Eva Stein met Otto Krantz in Riga.")

@@ -1,7 +1,6 @@
 """Entries, what-if and remedies, each against an answer found in another way."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +19,10 @@ from qafd.retrieve.qafd import FlowDiffusion, Problem
 from qafd.retrieve.seeds import Seeds
 
 CASES = [(variant, seed) for variant in VARIANTS for seed in range(3)]
-NOTHING: Any = None
+NOTHING = None
 
 
-def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Problem:
+def posed(variant, seed, n=14, mass=None):
     """A random problem with its method; two seeds with unequal shares."""
     rng = np.random.default_rng([VARIANTS.index(variant), seed, 5])
     graph = random_graph(rng, n, n)
@@ -37,30 +36,30 @@ def posed(variant: str, seed: int, n: int = 14, mass: float | None = None) -> Pr
         rows, shares, (UNSTATED, UNSTATED)), graph, gates, total * shares)
 
 
-def edge_list(graph: Graph) -> dict[tuple[int, int], float]:
+def edge_list(graph):
     start = np.repeat(np.arange(len(graph)), graph.degree)
     return {(int(u), int(v)): float(s) for u, v, s in
             zip(start, graph.neighbors, graph.similarity, strict=True) if u < v}
 
 
-def built(graph: Graph, edges: dict[tuple[int, int], float]) -> Graph:
+def built(graph, edges):
     return Graph.build(graph.ids, source_rows=[u for u, _ in edges],
                        target_rows=[v for _, v in edges], similarity=list(edges.values()),
                        tokens=graph.tokens)
 
 
-def x_of(case: Problem, graph: Graph, rows: Any, mass: Any) -> Any:
+def x_of(case, graph, rows, mass):
     d = solve(graph, case.gates, np.asarray(rows), np.asarray(mass), case.method.capacity, 1e-12)
     return scatter(d, d.x)
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_an_entry_is_where_bisection_finds_it(variant: str, seed: int) -> None:
+def test_an_entry_is_where_bisection_finds_it(variant, seed):
     case = posed(variant, seed)
     d = case.solve()
     limit = 0.999 * case.layer.capacity(case.method.capacity).sum()
 
-    def inside(mass: float, row: int) -> bool:
+    def inside(mass, row):
         return bool(x_of(case, case.layer, case.seeds.rows, mass * case.per_unit())[row] > 0)
 
     for row in sorted(set(range(len(case.layer))) - set(d.support.tolist())):
@@ -77,7 +76,7 @@ def test_an_entry_is_where_bisection_finds_it(variant: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_seed_that_is_not_full_enters_by_its_own_share_as_well(variant: str) -> None:
+def test_a_seed_that_is_not_full_enters_by_its_own_share_as_well(variant):
     case = posed(variant, 0, mass=2.0)
     shares = np.array([0.02, 0.98])
     case = replace(case, seeds=replace(case.seeds, shares=shares), mass=2.0 * shares)
@@ -90,8 +89,7 @@ def test_a_seed_that_is_not_full_enters_by_its_own_share_as_well(variant: str) -
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
-        variant: str, seed: int) -> None:
+def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(variant, seed):
     case = posed(variant, seed)
     edges = edge_list(case.layer)
     gone = next(iter(edges))
@@ -110,13 +108,13 @@ def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(
         assert scatter(d, d.x) == pytest.approx(x, rel=1e-6, abs=1e-7)
 
 
-def test_a_change_that_makes_no_sense_is_refused() -> None:
+def test_a_change_that_makes_no_sense_is_refused():
     with pytest.raises(ParameterError):
         apply_change(posed("plain", 0), Change(edges=frozenset([(0, 0)])))
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant: str, seed: int) -> None:
+def test_remedies_bring_the_node_in_and_a_little_less_does_not(variant, seed):
     case = posed(variant, seed)
     d = case.solve()
     out = sorted(set(range(14)) - set(d.support.tolist()))

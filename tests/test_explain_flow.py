@@ -5,25 +5,25 @@ import pytest
 from solver import problem
 
 from qafd.explain.decomposition import Streams
-from qafd.flow.solver import Diffusion, solve
+from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS
 
 CASES = [(variant, seed) for variant in VARIANTS for seed in range(5)]
 
 
-def solved(variant: str, seed: int) -> Diffusion:
+def solved(variant, seed):
     case = problem(variant, seed)
     return solve(case.graph, case.gates, case.rows, case.mass, case.capacity, 1e-12)
 
 
-def every_path(d: Diffusion) -> dict[tuple[int, ...], float]:
+def every_path(d):
     """The mass of each path by the proportional rule, followed one by one."""
     through = d.source.copy()
     for e in range(len(d.u)):
         through[d.v[e]] += d.flow[e]
-    found: dict[tuple[int, ...], float] = {}
+    found = {}
 
-    def follow(path: tuple[int, ...], mass: float) -> None:
+    def follow(path, mass):
         i = path[-1]
         found[path] = found.get(path, 0.0) + mass * d.mass[i] / through[i]
         for e in range(len(d.u)):
@@ -36,14 +36,14 @@ def every_path(d: Diffusion) -> dict[tuple[int, ...], float]:
     return {path: mass for path, mass in found.items() if mass > 0}
 
 
-def by_index(d: Diffusion, rows: tuple[int, ...]) -> tuple[int, ...]:
+def by_index(d, rows):
     places = tuple(d.find(row) for row in rows)
     assert None not in places
     return tuple(int(place or 0) for place in places)
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_paths_are_all_paths_with_their_mass_and_largest_first(variant: str, seed: int) -> None:
+def test_paths_are_all_paths_with_their_mass_and_largest_first(variant, seed):
     d = solved(variant, seed)
     wanted = every_path(d)
     paths = Streams.of(d).paths(len(wanted) + 5)
@@ -54,7 +54,7 @@ def test_paths_are_all_paths_with_their_mass_and_largest_first(variant: str, see
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_paths_to_a_node_are_its_share_of_all_paths(variant: str, seed: int) -> None:
+def test_paths_to_a_node_are_its_share_of_all_paths(variant, seed):
     d = solved(variant, seed)
     streams, wanted = Streams.of(d), every_path(d)
     for i in range(len(d.rows)):
@@ -64,7 +64,7 @@ def test_paths_to_a_node_are_its_share_of_all_paths(variant: str, seed: int) -> 
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)
-def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant: str, seed: int) -> None:
+def test_seed_shares_sum_to_one_and_are_sums_of_paths(variant, seed):
     d = solved(variant, seed)
     seeds, share = Streams.of(d).shares
     wet = d.mass > 1e-12

@@ -1,7 +1,5 @@
 """The tabs Why, Paths and What if without a browser, and in one."""
 
-from pathlib import Path
-from typing import Any
 
 import pytest
 from clicks import page, shown
@@ -14,12 +12,12 @@ ASKED = {"no mass": {"best_mass": "0", "q": "xyzzy plugh frotz"}, "entities": {"
 
 @pytest.mark.parametrize("tab", ["Why", "Paths", "What if"])
 @pytest.mark.parametrize("asked", ASKED)
-def test_every_tab_works_whatever_is_asked(asked: str, tab: str, home: Path) -> None:
+def test_every_tab_works_whatever_is_asked(asked, tab, home):
     assert not page("explore", tab=tab, **ASKED[asked]).error
 
 
 
-def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
+def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(
         "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
@@ -27,8 +25,7 @@ def test_a_document_taken_out_by_a_link_names_what_is_lost(home: Path) -> None:
 
 
 @pytest.mark.browser
-def test_choosing_a_path_highlights_it_and_the_link_restores_it(
-        browser: Any, app_url: str) -> None:
+def test_choosing_a_path_highlights_it_and_the_link_restores_it(browser, app_url):
     context = browser.new_context(viewport={"width": 1280, "height": 1400})
     tab = context.new_page()
     tab.goto(app_url + "/?tab=Paths")

@@ -4,21 +4,19 @@
 import pytest
 
 from qafd.errors import ParameterError
-from qafd.explain import Explanation
 from qafd.explain.whynot import why_not
 from qafd.flow.solver import solve
-from qafd.knowledge import KnowledgeGraph
 
 BOTH = "Where was the singer of Paper Lanterns born?", "Who founded the prize that Salt Road won?"
 ALIKE = "When was Paper Lanterns released?", "When was Salt Road released?"
 
 
 @pytest.fixture(scope="module", params=[BOTH, ALIKE], ids=["two things", "one of two"])
-def told(songs: KnowledgeGraph, request: pytest.FixtureRequest) -> Explanation:
+def told(songs, request):
     return songs.explain(songs.plan(request.param[0], further=request.param[1:]), mass=12.0)
 
 
-def test_a_node_is_explained_by_the_diffusion_that_left_most_mass_there(told: Explanation) -> None:
+def test_a_node_is_explained_by_the_diffusion_that_left_most_mass_there(told):
     assert len(told.runs) == 2
     poured = sum(n.source for n in told.retrieval.nodes)
     for node in told.retrieval.nodes:
@@ -37,7 +35,7 @@ def test_a_node_is_explained_by_the_diffusion_that_left_most_mass_there(told: Ex
             assert sum(s.share for s in why.seeds) == pytest.approx(1.0)
 
 
-def test_paths_are_all_the_mass_of_all_parts(told: Explanation) -> None:
+def test_paths_are_all_the_mass_of_all_parts(told):
     found = told.paths(4000)
     held = sum(n.mass for part in told.retrieval.parts for n in part.nodes)
     assert found.total == pytest.approx(held)
@@ -49,7 +47,7 @@ def test_paths_are_all_the_mass_of_all_parts(told: Explanation) -> None:
         assert set(zip(path.nodes, path.nodes[1:], strict=False)) <= flows
 
 
-def test_what_if_solves_every_part_anew(told: Explanation) -> None:
+def test_what_if_solves_every_part_anew(told):
     seed = told.retrieval.parts[1].seeds[0]
     found = told.without(seeds=[seed])
     assert found.before is told.retrieval
@@ -65,8 +63,7 @@ def test_what_if_solves_every_part_anew(told: Explanation) -> None:
     assert sum(n.mass for n in found.after.nodes) == pytest.approx(mass)
 
 
-def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
-        songs: KnowledgeGraph, told: Explanation) -> None:
+def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(songs, told):
     wet = next(n.id for n in told.retrieval.nodes
                if n.state == "wet" and told.why_not(n.id).entry.mass is not None)
     not_in = told.why_not(wet)
@@ -78,7 +75,7 @@ def test_why_not_names_the_mass_of_the_control_at_which_a_part_fills_the_node(
         assert ({n.id for n in again.nodes if n.state == "saturated"} >= {wet}) == inside
 
 
-def test_a_plan_of_another_question_is_refused(songs: KnowledgeGraph) -> None:
+def test_a_plan_of_another_question_is_refused(songs):
     other = songs.plan("Who is the singer of Paper Lanterns?")
     with pytest.raises(ParameterError, match="by another plan"):
         songs.explain(songs.retrieve("Who founded the prize that Salt Road won?"), plan=other)

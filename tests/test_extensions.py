@@ -22,7 +22,7 @@ check_exporter("names")
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def installed(tmp_path_factory):
     """An environment in which the example package is installed."""
     target, source = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("source")
     shutil.copytree(ROOT / "examples" / "qafd-example", source, dirs_exist_ok=True)
@@ -31,16 +31,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(target), str(ROOT)])}
 
 
-def run(environment: dict[str, str], *arguments: str) -> str:
+def run(environment, *arguments):
     return subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True,
                           text=True).stdout
 
 
-def test_the_example_package_keeps_the_contract(installed: dict[str, str]) -> None:
+def test_the_example_package_keeps_the_contract(installed):
     run(installed, "-c", CHECKS)
 
 
-def test_the_command_line_uses_what_a_package_adds(installed: dict[str, str], tmp_path: Path) -> None:
+def test_the_command_line_uses_what_a_package_adds(installed, tmp_path):
     file, db = tmp_path / "ports.org", str(tmp_path / "ports.db")
     file.write_text("* Ports\nLisbon is a port. Ferries leave [[http://a.b][Porto]] at noon.\n")
     run(installed, "-m", "qafd", "index", str(file), "--db", db)
@@ -57,18 +57,17 @@ class Point:
 
     value = "package:thing"
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error=None):
         self.error = error
 
-    def load(self) -> str:
+    def load(self):
         """Give the thing, or raise."""
         if self.error:
             raise self.error
         return "thing"
 
 
-def test_what_cannot_be_loaded_or_has_our_name_is_left_out_with_a_warning(
-        monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_loaded_or_has_our_name_is_left_out_with_a_warning(monkeypatch, caplog):
     points = {"fine": Point(), "qafd": Point(), "broken": Point(ImportError("no numpy"))}
     monkeypatch.setattr(extensions, "find_extensions", lambda _: points)
     assert load_extensions("qafd.methods", ["qafd"]) == {"fine": "thing"}
@@ -76,6 +75,6 @@ def test_what_cannot_be_loaded_or_has_our_name_is_left_out_with_a_warning(
         (True, False), (False, True)]
 
 
-def test_nothing_is_looked_for_when_the_package_is_imported() -> None:
+def test_nothing_is_looked_for_when_the_package_is_imported():
     code = "import sys, qafd; print('importlib.metadata' in sys.modules)"
     assert run(dict(os.environ), "-c", code).strip() == "False"

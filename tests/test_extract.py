@@ -9,7 +9,7 @@ APPLE = ("Apple Inc. is an American technology company with its head office in C
          "system.")
 
 
-def passage(text: str, title: str = "", heading: str = "", name: str = "c") -> Chunk:
+def passage(text, title="", heading="", name="c"):
     return Chunk(name, "d", title, text, 0, len(text), heading=heading)
 
 
@@ -44,7 +44,7 @@ def test_a_batch_extracts_what_single_calls_do():
     assert list(extractor().extract_all(chunks)) == [extractor().extract(c) for c in chunks]
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text):
     return [text[a:b] for a, b in extractor().extract(passage(text)).sentences]
 
 

@@ -1,7 +1,5 @@
 """Relations that a language model extracted carry the default diffusion, by their strength."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,7 @@ from qafd.models import Reply
 from qafd.models.prompts import DONE, FIELD, RECORD
 from qafd.reading.names import LocalExtractor
 from qafd.reading.text.bm25 import stem
-from qafd.records import Chunk, Extraction, node_id
+from qafd.records import node_id
 from qafd.retrieve.evidence import EvidenceIndex
 from qafd.retrieve.qafd import FlowDiffusion
 
@@ -25,7 +23,7 @@ class Says:
 
     name = "m"
 
-    def complete(self, *_: object, **__: object) -> Reply:
+    def complete(self, *_, **__):
         relations = [("Ada Brenner", "Lindau Mill", 10), ("Karl Voss", "Lindau Mill", 5),
                      ("Ida Horn", "Lindau Mill", 5)]
         names = ["Ada Brenner", "Lindau Mill", "Karl Voss", "Ida Horn"]
@@ -38,30 +36,30 @@ class Says:
 class Reader:
     """Reads with `Says` over the local reading."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._local, self._model = LocalExtractor(), ModelExtractor(Says())
         self.name = self._model.name
 
-    def extract_all(self, chunks: Iterable[Chunk]) -> Iterator[Extraction]:
+    def extract_all(self, chunks):
         chunks = list(chunks)
         for chunk, local in zip(chunks, self._local.extract_all(chunks), strict=True):
             yield self._model.read(chunk, local).extraction
 
 
-def read(path: Path, reader: type, *texts: str) -> KnowledgeGraph:
+def read(path, reader, *texts):
     index(path, [(f"{number}.txt", text.encode()) for number, text in enumerate(texts)],
           extractor=reader, processes=1)
     return KnowledgeGraph.open(path)
 
 
-def weights(knowledge: KnowledgeGraph, kind: str) -> dict[frozenset[str], float]:
+def weights(knowledge, kind):
     with knowledge.store() as store:
         nodes = store.graph.nodes(knowledge.graph.ids)
         return {frozenset((nodes[edge.source].name, nodes[edge.target].name)): edge.similarity
                 for edge in store.graph.edges(knowledge.graph.ids) if edge.kind == kind}
 
 
-def test_an_edge_stands_beside_each_extracted_relation_and_strength_widens_it(tmp_path: Path) -> None:
+def test_an_edge_stands_beside_each_extracted_relation_and_strength_widens_it(tmp_path):
     knowledge = read(tmp_path / "model.db", Reader, TEXT)
     said, graph = weights(knowledge, "extracted"), knowledge.graph
     near = {name: graph.name_vectors[row] for row, name in enumerate(graph.names)}
@@ -71,11 +69,11 @@ def test_an_edge_stands_beside_each_extracted_relation_and_strength_widens_it(tm
         for name, strength in (("Ada Brenner", 10), ("Karl Voss", 5))}
 
 
-def test_relations_of_the_local_rules_carry_nothing(tmp_path: Path) -> None:
+def test_relations_of_the_local_rules_carry_nothing(tmp_path):
     assert weights(read(tmp_path / "rules.db", LocalExtractor, TEXT), "extracted") == {}
 
 
-def test_mass_runs_along_extracted_relations(tmp_path: Path) -> None:
+def test_mass_runs_along_extracted_relations(tmp_path):
     found = read(tmp_path / "model.db", Reader, TEXT).retrieve(
         "Who is Ada Brenner?", FlowDiffusion(mass=4.0, seeds=0))
     kinds = {node.id: node.kind for node in found.nodes}
@@ -83,7 +81,7 @@ def test_mass_runs_along_extracted_relations(tmp_path: Path) -> None:
                for edge in found.edges)
 
 
-def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path: Path) -> None:
+def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path):
     grown = read(tmp_path / "grown.db", Reader, *[TEXT] * 6)
     index(tmp_path / "grown.db", [("more.txt", MORE.encode())], extractor=Reader, processes=1)
     whole = tmp_path / "whole.db"
@@ -96,7 +94,7 @@ def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path: Path) ->
 @pytest.mark.parametrize(("reader", "text", "fit"), [
     (Reader, "Later the Lindau Mill burned.", 1.0), (LocalExtractor, "", 0.0)], ids=["model", "rules"])
 def test_a_relation_of_names_in_two_sentences_is_shown_by_the_one_that_fits(
-        tmp_path: Path, reader: type, text: str, fit: float) -> None:
+        tmp_path, reader, text, fit):
     knowledge = read(tmp_path / "a.db", reader, "Ada Brenner left in May. Later the Lindau Mill burned.")
     knowledge.build_layers(["sentences"])
     graph = knowledge.graph
@@ -106,7 +104,7 @@ def test_a_relation_of_names_in_two_sentences_is_shown_by_the_one_that_fits(
     assert (found.text, found.fit) == (text, fit)
 
 
-def test_the_report_of_a_community_has_what_the_model_says_of_its_members(tmp_path: Path) -> None:
+def test_the_report_of_a_community_has_what_the_model_says_of_its_members(tmp_path):
     knowledge = read(tmp_path / "a.db", Reader, TEXT)
     knowledge.build_layers(["communities"])
     report = read_corpus(knowledge, knowledge.graph, ("communities",)).layer("communities").texts[0]

@@ -8,34 +8,34 @@ from oracles import dense_weights
 
 from qafd.errors import ParameterError
 from qafd.evaluate.gold import Question, read_questions
-from qafd.knowledge import KnowledgeGraph, read_corpus
+from qafd.knowledge import read_corpus
 from qafd.lab.family import RESTART, SHARES, first_passages, measure_family, solve_member
 from qafd.learn.cards import FAMILY
 from qafd.resources import root
-from qafd.retrieve.qafd import FlowDiffusion, Problem
+from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 @pytest.fixture(scope="module")
-def problem(apple: KnowledgeGraph) -> Problem:
+def problem(apple):
     return FlowDiffusion(mass=20.0).problem(read_corpus(apple), apple.plan(QUESTION))
 
 
-def weights_of(problem: Problem) -> np.ndarray:
+def weights_of(problem):
     weight = np.zeros((len(problem.layer),) * 2)
     for (u, v), value in dense_weights(problem.layer, problem.gates).items():
         weight[u, v] = weight[v, u] = value
     return weight
 
 
-def source_of(problem: Problem) -> np.ndarray:
+def source_of(problem):
     source = np.zeros(len(problem.layer))
     np.add.at(source, problem.seeds.rows, problem.mass)
     return source
 
 
-def test_at_one_end_it_is_the_lazy_walk_that_returns_to_the_seeds(problem: Problem) -> None:
+def test_at_one_end_it_is_the_lazy_walk_that_returns_to_the_seeds(problem):
     member = solve_member(problem, 0.0)
     weight = weights_of(problem)
     degree = weight.sum(axis=1)
@@ -50,7 +50,7 @@ def test_at_one_end_it_is_the_lazy_walk_that_returns_to_the_seeds(problem: Probl
     assert member.certificate.optimal
 
 
-def test_at_the_other_end_it_is_the_diffusion(problem: Problem) -> None:
+def test_at_the_other_end_it_is_the_diffusion(problem):
     member, diffusion = solve_member(problem, 1.0), problem.solve()
     x = np.zeros(len(problem.layer))
     x[diffusion.rows] = diffusion.x
@@ -60,7 +60,7 @@ def test_at_the_other_end_it_is_the_diffusion(problem: Problem) -> None:
     assert member.certificate.optimal
 
 
-def test_between_them_it_is_l1_pagerank_by_proximal_steps(problem: Problem) -> None:
+def test_between_them_it_is_l1_pagerank_by_proximal_steps(problem):
     """Capacities of degrees: gradient steps and soft thresholds, in the variables of that paper."""
     by_degree = replace(problem, method=replace(problem.method, capacity="degree"))
     share = 0.5
@@ -78,7 +78,7 @@ def test_between_them_it_is_l1_pagerank_by_proximal_steps(problem: Problem) -> N
     assert member.certificate.optimal
 
 
-def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(problem: Problem) -> None:
+def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(problem):
     members = [solve_member(problem, share) for share in SHARES]
     assert all(member.certificate.optimal for member in members)
     assert [member.damped for member in members] == sorted((m.damped for m in members), reverse=True)
@@ -89,11 +89,11 @@ def test_every_member_is_certified_and_reaches_no_farther_than_the_one_before(pr
     assert [float(x) for x in members[2].x[best[2]]] == sorted(members[2].x[best[2]], reverse=True)
 
 
-def test_recall_along_the_family_is_counted_by_hand(apple: KnowledgeGraph) -> None:
+def test_recall_along_the_family_is_counted_by_hand(apple):
     corpus, method = read_corpus(apple), FlowDiffusion(mass=20.0)
     asked = [Question("1", QUESTION, ("steve-jobs.md", "amazon-river.md")),
              Question("2", "What is cider?", ("cider.md",))]
-    seen: list[float] = []
+    seen = []
     found = measure_family(apple, asked, method, (0.0, 1.0), seen.append)
     for share, recall in zip((0.0, 1.0), found, strict=True):
         hits = []
@@ -108,13 +108,13 @@ def test_recall_along_the_family_is_counted_by_hand(apple: KnowledgeGraph) -> No
 
 
 @pytest.mark.parametrize("mass", FAMILY)
-def test_the_card_of_learn_shows_the_recall_that_is_measured(mass: float, apple: KnowledgeGraph) -> None:
+def test_the_card_of_learn_shows_the_recall_that_is_measured(mass, apple):
     asked = read_questions((root() / "assets/samples/apple-amazon.questions.jsonl").read_bytes()).questions
     found = measure_family(apple, asked, FlowDiffusion(mass=mass))
     assert found == pytest.approx(FAMILY[mass], abs=0.01)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
-def test_what_is_no_member_is_refused(share: float, problem: Problem) -> None:
+def test_what_is_no_member_is_refused(share, problem):
     with pytest.raises(ParameterError):
         solve_member(problem, share)

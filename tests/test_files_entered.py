@@ -2,9 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -15,11 +13,11 @@ from qafd.knowledge import KnowledgeGraph
 HOME = str(Path(qafd.__file__).parent)
 
 
-def enter(run: Callable[[], object]) -> set[str]:
+def enter(run):
     """Return the files of qafd in which a function is called, in any thread."""
-    files: set[str] = set()
+    files = set()
 
-    def note(frame: FrameType, event: str, _: object) -> None:
+    def note(frame, event, _):
         name = frame.f_code.co_filename
         if event == "call" and name.startswith(HOME) and frame.f_code.co_name != "<module>":
             files.add(name.removeprefix(HOME))
@@ -35,18 +33,18 @@ def enter(run: Callable[[], object]) -> set[str]:
     return files
 
 
-def add_two_sentences(folder: Path) -> Callable[[], object]:
-    def add(name: str, text: str) -> None:
+def add_two_sentences(folder):
+    def add(name, text):
         index(folder / "work.db", [(name, text.encode())], processes=1, progress=lambda _: None)
 
     add("first.txt", "Ada Lovelace met Charles Babbage in London. Babbage designed an engine.")
     return lambda: add("second.txt", "Grace Hopper worked in Boston. Hopper met Howard Aiken.")
 
 
-def ask_a_question(folder: Path) -> Callable[[], object]:
+def ask_a_question(folder):
     knowledge = KnowledgeGraph.sample("apple-amazon", folder)
 
-    def ask(question: str) -> None:
+    def ask(question):
         knowledge.answer(knowledge.retrieve(question))
 
     ask("Who founded Apple?")  # loads what all questions share
@@ -54,8 +52,7 @@ def ask_a_question(folder: Path) -> Callable[[], object]:
 
 
 @pytest.mark.parametrize(("prepare", "most"), [(add_two_sentences, 40), (ask_a_question, 51)])
-def test_few_files_are_entered(prepare: Callable[[Path], Callable[[], object]], most: int, tmp_path: Path
-                               ) -> None:
+def test_few_files_are_entered(prepare, most, tmp_path):
     files = enter(prepare(tmp_path))
     print(f"{len(files)} files: {' '.join(sorted(files))}")
     assert len(files) <= most

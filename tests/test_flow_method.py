@@ -7,15 +7,15 @@ import pytest
 
 from qafd.errors import ParameterError
 from qafd.flow.solver import solve
-from qafd.knowledge import KnowledgeGraph, read_corpus
+from qafd.knowledge import read_corpus
 from qafd.retrieve.base import params_of
-from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
 NAMES, NODES = 105, 119  # of the sample apple-amazon
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
-def test_the_method_starts_with_what_was_measured() -> None:
+def test_the_method_starts_with_what_was_measured():
     found = params_of(FlowDiffusion())
     expected = {"mass": 60.0, "seeds": 5, "variant": "product", "rule": "budget", "capacity": "unit",
                 "seeding": "question", "layer": "passages", "similarity": "clip", "gamma": 1.0, "a": 1.0,
@@ -23,7 +23,7 @@ def test_the_method_starts_with_what_was_measured() -> None:
     assert {name: found[name] for name in expected} == expected
 
 
-def test_a_closed_graph_is_refused_and_one_part_of_the_hybrid_weight_is_not() -> None:
+def test_a_closed_graph_is_refused_and_one_part_of_the_hybrid_weight_is_not():
     with pytest.raises(ParameterError):
         FlowDiffusion(variant="hybrid", a=0.0, b=0.0)
     assert FlowDiffusion(variant="hybrid", a=0.0).b == 0.25
@@ -38,7 +38,7 @@ def test_a_closed_graph_is_refused_and_one_part_of_the_hybrid_weight_is_not() ->
     (replace(PRESETS["paper"].method, seeds=5), 50, 5),
     (replace(PRESETS["best"].method, rule="source-degree"), 50, 5)])
 def test_a_small_graph_gets_less_mass_and_keyword_seeds_for_half_of_its_names(
-        method: FlowDiffusion, mass: float, seeds: int, apple: KnowledgeGraph) -> None:
+        method, mass, seeds, apple):
     fitted = method.fit_to(apple.graph)
     assert (fitted.mass, fitted.seeds) == (mass, seeds)
 
@@ -47,18 +47,17 @@ def test_a_small_graph_gets_less_mass_and_keyword_seeds_for_half_of_its_names(
     (FlowDiffusion(), NODES), (FlowDiffusion(rule="total"), NODES),
     (FlowDiffusion(rule="source-degree"), 100), (FlowDiffusion(rule="source-unit"), 100),
     (FlowDiffusion(rule="total", capacity="tokens"), 1_000_000)])
-def test_the_control_of_the_mass_ends_where_all_is_full(
-        method: FlowDiffusion, high: float, apple: KnowledgeGraph) -> None:
+def test_the_control_of_the_mass_ends_where_all_is_full(method, high, apple):
     held = apple.graph.total_capacity("tokens")
     assert method.highest(apple.graph) == min(high, held, 8000 if method.rule == "total" else 150)
 
 
-def problem_of(method: FlowDiffusion, knowledge: KnowledgeGraph, question: str = QUESTION) -> Problem:
+def problem_of(method, knowledge, question=QUESTION):
     graph = knowledge.graph
     return method.problem(read_corpus(knowledge, graph, method.needs), knowledge.plan(question, graph))
 
 
-def test_seed_by_seed_is_one_problem_a_seed_with_its_own_mass(apple: KnowledgeGraph) -> None:
+def test_seed_by_seed_is_one_problem_a_seed_with_its_own_mass(apple):
     problem = problem_of(FlowDiffusion(seeds=2, diffusions="each"), apple)
     alone = problem.seed_by_seed()
     assert [each.seeds.rows.tolist() for each in alone] == [[row] for row in problem.seeds.rows.tolist()]
@@ -69,14 +68,13 @@ def test_seed_by_seed_is_one_problem_a_seed_with_its_own_mass(apple: KnowledgeGr
 
 
 @pytest.mark.parametrize("diffusions", ["joint", "each"])
-def test_nothing_fills_below_the_span_and_all_is_full_at_its_end(
-        diffusions: str, apple: KnowledgeGraph) -> None:
+def test_nothing_fills_below_the_span_and_all_is_full_at_its_end(diffusions, apple):
     problem = problem_of(FlowDiffusion(diffusions=diffusions), apple)
     low, high = problem.span()
     assert 0 < low < high
     parts = problem.seed_by_seed() if diffusions == "each" else [problem]
 
-    def full(mass: float) -> int:
+    def full(mass):
         found = [solve(each.layer, each.gates, each.seeds.rows, mass * each.per_unit(), "unit")
                  for each in parts]
         return max(int((one.mass >= 1 - 1e-9).sum()) for one in found)

@@ -9,7 +9,7 @@ from oracles import toward
 
 from qafd.graph import Graph
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
+from qafd.retrieve.base import SATURATED, WET, Corpus
 from qafd.retrieve.flow_path import FlowPaths, best_paths, spread
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.layers.summaries import Summaries
@@ -24,7 +24,7 @@ DECAY = F(4, 5)
 
 
 @pytest.fixture
-def corpus() -> Corpus:
+def corpus():
     """Sentence 0 of p has a and b, sentence 1 of r has c; the summary of r names b."""
     vectors = toward(1, 1, 1, 1, 1)
     graph = Graph.build("abcpr", kinds=["entity"] * 3 + ["passage"] * 2,
@@ -39,24 +39,24 @@ def corpus() -> Corpus:
                   {"sentences": sentences, "summaries": summaries})
 
 
-def run(corpus: Corpus, **knobs: float | str) -> Retrieval:
+def run(corpus, **knobs):
     nothing = np.zeros((0, 2), np.float32)
     return FlowPaths(**knobs).retrieve(  # type: ignore[arg-type]
         corpus, QueryPlan("q", (), np.array([1, 0], np.float32), nothing))
 
 
-def energies(retrieval: Retrieval) -> dict[str, float]:
+def energies(retrieval):
     return {n.id: n.importance for n in retrieval.nodes if n.kind in ("entity", "passage")}
 
 
-def test_an_entity_is_activated_by_the_larger_of_sentence_and_summary(corpus: Corpus) -> None:
+def test_an_entity_is_activated_by_the_larger_of_sentence_and_summary(corpus):
     # b stands in a sentence of cosine 1/2 and in a summary of cosine 3/4, Eq. (3).
     flow = {(e.source, e.target): e.flow for e in run(corpus, hops=1, prune=0).edges
             if e.target in "abc"}
     assert sorted(flow.values()) == pytest.approx([0, 0.25, 0.5, 0.75])
 
 
-def test_one_hop_is_what_the_equations_give_by_hand(corpus: Corpus) -> None:
+def test_one_hop_is_what_the_equations_give_by_hand(corpus):
     p = DECAY * (F(1, 2) * ONWARD[3, 0] + F(3, 4) * ONWARD[3, 1] + F(1, 1000))
     r = DECAY * (F(3, 4) * ONWARD[4, 1] + F(1, 4) * ONWARD[4, 2] + F(3, 4))  # its summary's
     found = energies(run(corpus, hops=1, prune=0))
@@ -65,7 +65,7 @@ def test_one_hop_is_what_the_equations_give_by_hand(corpus: Corpus) -> None:
     assert (p, r) == (F(26, 35) + F(1, 1250), F(37, 35))
 
 
-def test_two_more_hops_go_back_to_the_entities_and_on(corpus: Corpus) -> None:
+def test_two_more_hops_go_back_to_the_entities_and_on(corpus):
     start = {0: F(1, 2), 1: F(3, 4), 2: F(1, 4)}
     first = {3: F(26, 35) + F(1, 1250), 4: F(37, 35)}
     second = {e: DECAY * sum(first[p] * C[p, e] for p in (3, 4) if (p, e) in C) for e in range(3)}
@@ -77,8 +77,7 @@ def test_two_more_hops_go_back_to_the_entities_and_on(corpus: Corpus) -> None:
     assert found == pytest.approx({name: float(value) for name, value in expected.items()})
 
 
-def test_energy_below_the_threshold_of_its_hop_is_cut_off_and_goes_no_further(
-        corpus: Corpus) -> None:
+def test_energy_below_the_threshold_of_its_hop_is_cut_off_and_goes_no_further(corpus):
     # Without the binding p gets 26/35 and r 16/35 + ...; above that share of p, r is cut off.
     sentences = corpus.layers["sentences"]
     start = np.array([0.5, 0.75, 0.25, 0, 0])
@@ -91,7 +90,7 @@ def test_energy_below_the_threshold_of_its_hop_is_cut_off_and_goes_no_further(
         assert (4 in flow.hops[1].source) == kept
 
 
-def test_the_best_paths_are_those_of_all_paths(corpus: Corpus) -> None:
+def test_the_best_paths_are_those_of_all_paths(corpus):
     flow = spread(corpus.layers["sentences"], np.array([0.5, 0.75, 0.25, 0, 0]), np.zeros(5),
                   hops=3, decay=0.8, prune=0.0)
     every = []
@@ -108,8 +107,7 @@ def test_the_best_paths_are_those_of_all_paths(corpus: Corpus) -> None:
         assert [score for score, _ in best] == pytest.approx([score for score, _ in known])
 
 
-def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(
-        corpus: Corpus) -> None:
+def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(corpus):
     retrieval = run(corpus, breadth=1, paths=1, prune=0, hops=2)
     states = {n.id: n.state for n in retrieval.nodes if n.kind in ("entity", "passage")}
     # The best path is b to r; c is reached only through r.

@@ -1,8 +1,6 @@
 """Files as they are given: what is found in folders, and names that several files have."""
 
 import os
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,7 @@ from qafd.ingest.folders import Given, files_below, told_apart
 from qafd.storage import open_workspace
 
 
-def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
+def test_folders_are_read_in_order_without_hidden_files(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "two.txt").write_text("2")
     (tmp_path / "one.txt").write_text("1")
@@ -26,16 +24,16 @@ def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
         list(files_below([tmp_path / "nowhere"]))
 
 
-def write(top: Path, **files: str) -> None:
+def write(top, **files):
     for name, text in files.items():
         place = top / name.replace("__", "/").replace("_", ".")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
 
 
-def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path: Path) -> None:
+def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path):
     write(tmp_path, A__notes_txt="one", B__notes_txt="two", other_txt="three")
-    said: list[str] = []
+    said = []
     paths = [tmp_path / "A" / "notes.txt", tmp_path / "B" / "notes.txt", tmp_path / "other.txt"]
     found = list(files_below(paths, said.append))
     assert found == [("A/notes.txt", b"one"), ("B/notes.txt", b"two"), ("other.txt", b"three")]
@@ -44,22 +42,22 @@ def test_files_of_one_name_are_kept_apart_by_their_folders(tmp_path: Path) -> No
                     "B/notes.txt"]
 
 
-def test_folders_of_one_name_are_kept_apart_by_a_number(tmp_path: Path) -> None:
+def test_folders_of_one_name_are_kept_apart_by_a_number(tmp_path):
     write(tmp_path, p__A__a_txt="1", q__A__a_txt="2", r__A__a_txt="3")
     assert [name for name, _ in files_below([tmp_path / top / "A" / "a.txt" for top in "pqr"])] == [
         "A/a.txt", "A/a (2).txt", "A/a (3).txt"]
 
 
-def test_the_longer_name_of_one_file_is_never_the_name_of_another(tmp_path: Path) -> None:
+def test_the_longer_name_of_one_file_is_never_the_name_of_another(tmp_path):
     write(tmp_path, A__a_txt="1", B__a_txt="2", all__A__a_txt="3")
     assert dict(files_below([tmp_path / "A" / "a.txt", tmp_path / "B" / "a.txt",
                              tmp_path / "all"])) == {
         "A/a (2).txt": b"1", "B/a.txt": b"2", "A/a.txt": b"3"}
 
 
-def test_the_same_bytes_under_one_name_count_once(tmp_path: Path) -> None:
+def test_the_same_bytes_under_one_name_count_once(tmp_path):
     write(tmp_path, A__a_txt="1", B__a_txt="1")
-    said: list[str] = []
+    said = []
     assert list(files_below([tmp_path / "A" / "a.txt", tmp_path / "B" / "a.txt",
                              tmp_path / "A"], said.append)) == [("a.txt", b"1")]
     assert not said
@@ -69,8 +67,7 @@ def test_the_same_bytes_under_one_name_count_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("first", "second"), [
     (b"a\xfe.txt", b"a\xff.txt"), (b"a.txt", "a\u200b.txt".encode()), (b"a\t.txt", b"a.txt"),
     (b"\xc3\xa9.txt", b"e\xcc\x81.txt"), (b"a  b.txt", b"a b.txt")])
-def test_names_that_are_equal_when_cleaned_are_kept_apart(
-        first: bytes, second: bytes, tmp_path: Path) -> None:
+def test_names_that_are_equal_when_cleaned_are_kept_apart(first, second, tmp_path):
     for name, text in ((first, b"Ada Lovelace"), (second, b"Grace Hopper")):
         with open(os.path.join(os.fsencode(tmp_path), name), "wb") as file:
             file.write(text)
@@ -85,22 +82,20 @@ def test_names_that_are_equal_when_cleaned_are_kept_apart(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 @pytest.mark.parametrize("make", [
     os.mkfifo, lambda path: os.symlink("/dev/null", path)], ids=["fifo", "device"])
-def test_what_is_neither_file_nor_folder_is_refused(
-        make: Callable[[Path], None], tmp_path: Path) -> None:
+def test_what_is_neither_file_nor_folder_is_refused(make, tmp_path):
     make(tmp_path / "odd")
     with pytest.raises(ParameterError, match="neither a file nor a folder; '-' reads text"):
         files_below([tmp_path / "odd"])
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
-def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "closed").mkdir(mode=0)
     with pytest.raises(ParameterError, match="closed cannot be read: Permission denied"):
         files_below(tmp_path)
 
 
-def test_the_command_says_how_files_of_one_name_are_called(
-        alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_how_files_of_one_name_are_called(alone, capsys):
     write(alone, A__notes_txt="Ada Lovelace met Charles Babbage in London.",
           B__notes_txt="Grace Hopper met Howard Aiken in Boston.")
     paths = [str(alone / top / "notes.txt") for top in "AB"]
@@ -111,11 +106,11 @@ def test_the_command_says_how_files_of_one_name_are_called(
             ("A/notes.txt", "done"), ("B/notes.txt", "done")]
 
 
-def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
-    def given(name: str) -> Given:
+def test_a_file_without_a_name_keeps_no_other_one_out():
+    def given(name):
         return Given(name, name, name.encode)
 
-    said: list[str] = []
+    said = []
     files = [given("a.txt"), given("..."), given("b.txt")]
     assert [file.name for file in told_apart(files, said.append)] == ["a.txt", "b.txt"]
     assert len(said) == 1
@@ -123,8 +118,7 @@ def test_a_file_without_a_name_keeps_no_other_one_out() -> None:
         told_apart([given("..."), given("/")])
 
 
-def test_a_folder_without_files_makes_no_workspace(
-        alone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_files_makes_no_workspace(alone, capsys):
     (alone / "hidden").mkdir()
     (alone / "hidden" / ".txt").write_text("no")
     assert main(["index", str(alone / "hidden"), "--db", str(alone / "w.db")]) == 3
@@ -134,7 +128,7 @@ def test_a_folder_without_files_makes_no_workspace(
 
 
 @pytest.fixture
-def reports(tmp_path: Path, path: Path, alone: Path) -> tuple[Path, list[str]]:
+def reports(tmp_path, path, alone):
     """A folder of two reports that was indexed, and the command that indexed it."""
     write(tmp_path / "reports", a_txt="Ada Lovelace met Charles Babbage.", b_txt="Una Berg leads Mandal.")
     command = ["index", str(tmp_path / "reports"), "--db", str(path)]
@@ -142,13 +136,13 @@ def reports(tmp_path: Path, path: Path, alone: Path) -> tuple[Path, list[str]]:
     return tmp_path / "reports", command
 
 
-def live(path: Path) -> list[str]:
+def live(path):
     with open_workspace(path) as store:
         return [file.name for file in store.files.all() if file.deleted_at is None]
 
 
 def test_what_is_gone_from_a_folder_is_reported_and_deleted_by_sync_until_undone(
-        reports: tuple[Path, list[str]], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        reports, path, capsys):
     folder, command = reports
     (folder / "b.txt").unlink()
     capsys.readouterr()
@@ -164,7 +158,7 @@ def test_what_is_gone_from_a_folder_is_reported_and_deleted_by_sync_until_undone
 
 
 def test_the_same_bytes_under_another_name_are_added_once_and_a_renamed_file_stays(
-        reports: tuple[Path, list[str]], path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        reports, path, capsys):
     folder, command = reports
     (folder / "c.txt").write_bytes((folder / "a.txt").read_bytes())
     capsys.readouterr()

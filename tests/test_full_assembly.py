@@ -7,7 +7,6 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
-from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -24,7 +23,7 @@ TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def sample(tmp_path_factory):
     """A bundled sample with an edge by hand, a renamed name and a hidden one."""
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
     knowledge.rename("Granny Smith", "-Granny & <Smith>")
@@ -33,14 +32,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
     return knowledge
 
 
-def exported(knowledge: KnowledgeGraph, form: str) -> bytes:
+def exported(knowledge, form):
     file = io.BytesIO()
     with knowledge.store() as store, whole(store) as graph:
         write_graph(graph, form, file)
     return file.getvalue()
 
 
-def entities_and_relations(knowledge: KnowledgeGraph) -> tuple[set[str], set[tuple[str, str, str]]]:
+def entities_and_relations(knowledge):
     """The keys of all entities, and the relations between them with their labels."""
     whole = knowledge.to_networkx()
     keys = {node: canonical(values["name"]) for node, values in whole.nodes(data=True)
@@ -51,7 +50,7 @@ def entities_and_relations(knowledge: KnowledgeGraph) -> tuple[set[str], set[tup
 
 @pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
 def test_entities_and_relations_of_an_export_come_back_and_passages_are_counted(
-        sample: KnowledgeGraph, tmp_path: Path, form: str) -> None:
+        sample, tmp_path, form):
     file = tmp_path / FORMATS[form].file_named("graph")
     file.write_bytes(exported(sample, form))
     again = KnowledgeGraph(tmp_path / "again.db")
@@ -63,7 +62,7 @@ def test_entities_and_relations_of_an_export_come_back_and_passages_are_counted(
     assert f"Left out: {passages} passages; copy the workspace to keep them." in notices
 
 
-def test_other_libraries_read_the_same_graph(sample: KnowledgeGraph, tmp_path: Path) -> None:
+def test_other_libraries_read_the_same_graph(sample, tmp_path):
     graph = sample.to_networkx()
     for form, read in (("graphml", nx.read_graphml), ("gexf", nx.read_gexf)):
         file = tmp_path / f"graph.{form}"
@@ -78,7 +77,7 @@ def test_other_libraries_read_the_same_graph(sample: KnowledgeGraph, tmp_path: P
     assert linked.graph == graph.graph
 
 
-def test_evidence_points_at_a_sentence_that_says_so(tmp_path: Path) -> None:
+def test_evidence_points_at_a_sentence_that_says_so(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     knowledge.add_text("apple.txt", TEXT)
     graph = knowledge.to_networkx()
@@ -91,7 +90,7 @@ def test_evidence_points_at_a_sentence_that_says_so(tmp_path: Path) -> None:
     assert int(number) == 1
 
 
-def test_no_cell_of_a_table_is_a_formula(sample: KnowledgeGraph) -> None:
+def test_no_cell_of_a_table_is_a_formula(sample):
     archive = zipfile.ZipFile(io.BytesIO(exported(sample, "csv")))
     assert archive.namelist() == ["nodes.csv", "edges.csv"]
     tables = {name: list(csv.reader(io.StringIO(archive.read(name).decode(), newline="")))
@@ -104,7 +103,7 @@ def test_no_cell_of_a_table_is_a_formula(sample: KnowledgeGraph) -> None:
     assert {row[-1].startswith("qafd ") for rows in tables.values() for row in rows[1:]} == {True}
 
 
-def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:
+def test_hostile_names_do_nothing_in_any_format(tmp_path):
     bad = ["=HYPERLINK(1)", "<script>alert(1)</script>", "a\"b'c&d", "]]>", "x\x00y\x0bz"]
     graph = ImportedGraph("a test", tuple(ImportedNode(str(i), name) for i, name in enumerate(bad)),
                           tuple(ImportedEdge("0", str(i), name)
@@ -122,8 +121,7 @@ def test_hostile_names_do_nothing_in_any_format(tmp_path: Path) -> None:
         "nodes.csv")
 
 
-def test_the_command_writes_the_whole_graph(
-        sample: KnowledgeGraph, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_whole_graph(sample, tmp_path, capfd):
     db = sample.place.written
     out = tmp_path / "g.zip"
     assert main(["export", "--graph", "--db", db, "--format", "csv", "--out", str(out)]) == 0
@@ -137,7 +135,7 @@ def test_the_command_writes_the_whole_graph(
     assert "graphml" in capfd.readouterr().err
 
 
-def test_memory_does_not_grow_with_the_graph(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_graph(tmp_path):
     code = """
 import resource, sys
 from qafd.records import node_id

@@ -6,12 +6,9 @@ Each test prints its seed and ends after `--seconds`. `--seed N` repeats a run.
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import pytest
 from files import docx_of, epub, mutated, pdf, read_here, zipped
@@ -43,7 +40,7 @@ from qafd.reading.parsing import parse_with_notices
 from qafd.retrieve import METHODS
 from qafd.retrieve.qafd import PRESETS
 from qafd.samples import EXAMPLES, SAMPLES
-from qafd.storage import Workspace, open_workspace
+from qafd.storage import open_workspace
 from qafd.wording.explanations import say_along, say_balance, say_path, say_why, say_why_not
 from qafd.wording.reasons import word_reason
 
@@ -61,12 +58,12 @@ NAMES = ("Ada", "Bob", "Eve", "Carl", "Dora", "Finn")
 class Rounds:
     """The rounds of a test until its time is over, with one source of chance."""
 
-    def __init__(self, seed: int, seconds: float) -> None:
+    def __init__(self, seed, seconds):
         self.chance = random.Random(seed)
         self._seed, self._seconds = seed, seconds
         self.counts: Counter[str] = Counter()
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self):
         till, number = monotonic() + self._seconds, 0
         while monotonic() < till:
             yield number
@@ -74,7 +71,7 @@ class Rounds:
         counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self.counts.items()))
         print(f"\nseed {self._seed}: {number:,} rounds; {counts}")
 
-    def try_call(self, what: str, call: Callable[[], object], allowed: type[QafdError] = QafdError) -> None:
+    def try_call(self, what, call, allowed=QafdError):
         """Count a call, and apart those that end in an error of a type that is allowed."""
         try:
             call()
@@ -84,26 +81,26 @@ class Rounds:
 
 
 @pytest.fixture
-def rounds(request: pytest.FixtureRequest) -> Rounds:
+def rounds(request):
     seed = request.config.getoption("--seed")
     seed = random.randrange(2**32) if seed is None else seed
     print(f"\nseed {seed}")  # before anything fails
     return Rounds(seed, request.config.getoption("--seconds"))
 
 
-def _text(chance: random.Random) -> bytes:
+def _text(chance):
     names = [" ".join(chance.choices(NAMES, k=2)) for _ in range(3)]
     return f"{names[0]} met {names[1]}. {names[1]} wrote to {names[2]} in Lindau.".encode()
 
 
-def _edit(store: Workspace, chance: random.Random) -> object:
+def _edit(store, chance):
     """Make one random edit, deletion or addition."""
     known = [entity.name for entity in curate.entities(store)] or ["Nobody"]
     one, other = chance.choice(known), chance.choice([*known, chance.choice(STRINGS)])
     numbers = [edit.id for edit in store.edits.all()] or [0]
     files = [file.name for file in store.files.all()]
     passages = [hit.chunk.id for hit in store.passages.search(one).hits] if one.isascii() else []
-    steps: Sequence[Callable[[], object]] = (
+    steps = (
         partial(curate.call, store, one, other), partial(curate.hide, store, one),
         partial(connect, store, one, other), partial(disconnect, store, one, other),
         partial(split, store, known=one, name=other, passages=passages[:1]),
@@ -114,7 +111,7 @@ def _edit(store: Workspace, chance: random.Random) -> object:
     return chance.choice(steps)()
 
 
-def test_random_edits_leave_the_graph_that_the_log_gives(rounds: Rounds, tmp_path: Path) -> None:
+def test_random_edits_leave_the_graph_that_the_log_gives(rounds, tmp_path):
     path = tmp_path / "edits.db"
     tiny_index(path, [("a.txt", b"Ada met Bob. Eve wrote to Carl.")])
     for _ in rounds:
@@ -126,7 +123,7 @@ def test_random_edits_leave_the_graph_that_the_log_gives(rounds: Rounds, tmp_pat
         assert broken == []
 
 
-def test_random_bytes_are_read_or_refused_in_one_sentence(rounds: Rounds) -> None:
+def test_random_bytes_are_read_or_refused_in_one_sentence(rounds):
     files = [pdf(("Ada met Bob.",)), docx_of(("Ada met Bob.", None)), epub("<p>Ada met Bob.</p>"),
              zipped({"a.txt": "Ada met Bob."}), *map(str.encode, TEXTS)]
     for _ in rounds:
@@ -136,7 +133,7 @@ def test_random_bytes_are_read_or_refused_in_one_sentence(rounds: Rounds) -> Non
         rounds.try_call("files", partial(parse_with_notices, name, data, ask=read_here), ParseError)
 
 
-def _json(chance: random.Random, depth: int = 0) -> Any:
+def _json(chance, depth=0):
     """Build a value of JSON with the keys that our prompts ask for."""
     kind = chance.randrange(6 if depth < 4 else 4)
     if kind == 4:
@@ -147,7 +144,7 @@ def _json(chance: random.Random, depth: int = 0) -> Any:
                           True, False, None))
 
 
-def _reply(chance: random.Random) -> str:
+def _reply(chance):
     """Build a reply of pieces that models send, and of what they should not."""
     own = json.dumps(_json(chance))
     pieces = (own, own[:-1], '("entity"<|>Ada<|>PERSON<|>A name.)', "##", "<|COMPLETE|>", "<think>",
@@ -158,11 +155,11 @@ def _reply(chance: random.Random) -> str:
     return "".join(chance.choice(pieces) for _ in range(chance.randrange(12)))
 
 
-def test_random_replies_of_models_are_read_or_refused(rounds: Rounds) -> None:
-    def read_json(schema: Mapping[str, Any], read: Callable[[str], object], text: str) -> object:
+def test_random_replies_of_models_are_read_or_refused(rounds):
+    def read_json(schema, read, text):
         return read(with_json(Reply(text, 1, 1), schema).text)
 
-    readers: dict[str, Callable[[str], object]] = {
+    readers = {
         "plans": partial(read_json, {}, read_plan),
         "grades": partial(read_json, judge_schema(2), partial(read_grades, count=2)),
         "corrections": partial(read_json, correct_schema(2), partial(read_correct, count=2)),
@@ -176,7 +173,7 @@ def test_random_replies_of_models_are_read_or_refused(rounds: Rounds) -> None:
             assert monotonic() - began < 20, f"{what} took too long"
 
 
-def test_random_visitors_reach_nothing_without_a_session(rounds: Rounds) -> None:
+def test_random_visitors_reach_nothing_without_a_session(rounds):
     doors = {login: Door(login) for login in ("password", "accounts")}
     signed_in = session(doors["password"].sign_in())
     for _ in rounds:
@@ -199,14 +196,14 @@ def test_random_visitors_reach_nothing_without_a_session(rounds: Rounds) -> None
 class Asker:
     """Random calls of explanations, answers and exports on a sample."""
 
-    def __init__(self, knowledge: KnowledgeGraph, chance: random.Random) -> None:
+    def __init__(self, knowledge, chance):
         self._knowledge, self._chance = knowledge, chance
         words = list(knowledge.graph.names)
         question = chance.choice((*EXAMPLES[knowledge.name], f"Who is {chance.choice(words)}?",
                                   f"{chance.choice(words)} and {chance.choice(words)}"))
         self.method = chance.choice(list(PRESETS if chance.random() < 0.8 else METHODS))
         self._plan = knowledge.plan(question)
-        method: Any = self.method
+        method = self.method
         if self.method in PRESETS:
             method = PRESETS[self.method].method.fit_to(knowledge.graph)
             if chance.random() < 0.5:
@@ -216,7 +213,7 @@ class Asker:
         if self._retrieval.method == "qafd":
             self._explanation = knowledge.explain(self._retrieval, plan=self._plan)
 
-    def calls(self) -> Iterator[tuple[str, Callable[[], object]]]:
+    def calls(self):
         """Some two hundred calls on one retrieval."""
         chance, retrieval, explanation = self._chance, self._retrieval, self._explanation
         yield "answers", lambda: self._knowledge.answer(retrieval, self._plan)
@@ -235,14 +232,12 @@ class Asker:
         yield "paths", lambda: [say_path(path) for path in explanation.paths(5).paths]
         yield "chains", lambda: explanation.chains(3)
 
-    def _say_why(self, id: str) -> str:
-        assert self._explanation is not None
+    def _say_why(self, id):
         why = self._explanation.why(id)
         return say_why(why) + say_balance(why.balance)
 
 
-def test_random_calls_end_in_a_result_or_a_typed_error(
-        rounds: Rounds, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_random_calls_end_in_a_result_or_a_typed_error(rounds, tmp_path_factory):
     home = tmp_path_factory.mktemp("samples")
     samples = [KnowledgeGraph.sample(name, home) for name in SAMPLES]
     for sample in samples:

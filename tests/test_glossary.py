@@ -7,13 +7,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def test_no_class_name_means_two_things() -> None:
+def test_no_class_name_means_two_things():
     count = Counter(name for path in (ROOT / "qafd").rglob("*.py") for name in re.findall(
         r"^\s*class (\w+)", path.read_text("utf-8"), re.MULTILINE))
     assert [name for name, times in count.items() if times > 1] == []
 
 
-def test_the_glossary_names_only_classes_that_there_are() -> None:
+def test_the_glossary_names_only_classes_that_there_are():
     records = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Records")[2]
     named = re.findall(r"`([A-Z]\w+)`", "".join(re.findall(r"^\|[^|]*", records, re.MULTILINE)))
     there = {name for path in (ROOT / "qafd").rglob("*.py") for name in re.findall(
@@ -21,7 +21,7 @@ def test_the_glossary_names_only_classes_that_there_are() -> None:
     assert set(named) - there == set()
 
 
-def test_the_glossary_names_every_record_of_an_explanation() -> None:
+def test_the_glossary_names_every_record_of_an_explanation():
     glossary = (ROOT / "docs" / "glossary.md").read_text("utf-8")
     records = []
     for path in (ROOT / "qafd" / "explain").glob("*.py"):

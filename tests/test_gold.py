@@ -1,7 +1,6 @@
 """Question sets: our own format and the published ones, told by their fields."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -37,7 +36,7 @@ MUSIQUE = {
         {"idx": 2, "title": "Leeds", "paragraph_text": "Leo runs it.", "is_supporting": True}]}
 
 
-def lines(*records: Any) -> bytes:
+def lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
@@ -48,7 +47,7 @@ def lines(*records: Any) -> bytes:
     pytest.param(json.dumps({"data": [HOTPOT]}).encode(), id="in-an-object"),
     pytest.param(b"\xef\xbb\xbf" + lines(HOTPOT), id="byte-order-mark"),
 ])
-def test_contexts_become_passages_and_supporting_facts_gold(data: bytes) -> None:
+def test_contexts_become_passages_and_supporting_facts_gold(data):
     found = read_questions(data)
     titles = {passage.id: passage.title for passage in found.passages}
     question = found.questions[0]
@@ -59,7 +58,7 @@ def test_contexts_become_passages_and_supporting_facts_gold(data: bytes) -> None
         "Wire is a band. It formed in 1976."]
 
 
-def test_supporting_paragraphs_of_musique_are_gold_and_not_others_of_their_title() -> None:
+def test_supporting_paragraphs_of_musique_are_gold_and_not_others_of_their_title():
     found = read_questions(lines(MUSIQUE))
     texts = {passage.id: passage.text for passage in found.passages}
     assert [texts[name] for name in found.questions[0].gold] == [
@@ -79,7 +78,7 @@ ULTRADOMAIN = {"input": "Who sailed?", "answers": ["Ann"], "context": "Ann saile
 @pytest.mark.parametrize(("record", "expected"), [
     (SQUALITY, [("What is the plot?", ("Ann sails.", "A voyage.")), ("Where is Rome?", ())]),
     (ULTRADOMAIN, [("Who sailed?", ("Ann",))])], ids=["squality", "ultradomain"])
-def test_questions_on_a_long_document_bring_it_along_once(record: Any, expected: Any) -> None:
+def test_questions_on_a_long_document_bring_it_along_once(record, expected):
     found = read_questions(lines(record))
     document, = found.passages
     assert document.text == "Ann sailed to Rome."
@@ -88,20 +87,20 @@ def test_questions_on_a_long_document_bring_it_along_once(record: Any, expected:
     assert read_questions(lines(record, record), limit=1).questions == found.questions[:1]
 
 
-def test_the_template_is_in_our_own_format() -> None:
+def test_the_template_is_in_our_own_format():
     first, second = read_questions(TEMPLATE.encode()).questions
     assert first.gold == ("Title of a document", "its-file-name.pdf")
     assert first.answers == ("A name",)
     assert second.answers == ()
 
 
-def test_questions_survive_being_written_and_read() -> None:
+def test_questions_survive_being_written_and_read():
     questions = (Question("1", "Wer wählt Ø?", ("A", "b.pdf"), ("x", "y")),
                  Question("2", "And who not?", ("A",)))
     assert read_questions(to_jsonl(questions).encode()).questions == questions
 
 
-def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_counted() -> None:
+def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_counted():
     found = read_questions(lines(MUSIQUE, MUSIQUE | {"answerable": False},
                                  {"question": "Who?", "gold": []}))
     assert len(found.questions) == 1
@@ -120,12 +119,12 @@ def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_
     (b"[" * 100_000, "is not JSON"),
     (b"", "no question with gold passages"),
 ])
-def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(data: bytes, message: str) -> None:
+def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(data, message):
     with pytest.raises(ParseError, match=message):
         read_questions(data, "q.json")
 
 
-def test_passages_are_read_by_id_title_and_text() -> None:
+def test_passages_are_read_by_id_title_and_text():
     data = lines({"pid": "a", "title": "T", "text": "x"}, {"did": "b", "text": "y"},
                  {"pid": "a", "title": "T", "text": "x"}, {"idx": 7, "title": "U", "text": "z"})
     assert read_passages(data) == (
@@ -138,7 +137,6 @@ def test_passages_are_read_by_id_title_and_text() -> None:
     ({"pid": "b" * 81, "text": "x"}, "at most 80"),
     ({"pid": "a", "text": "other"}, "repeats the id 'a'"),
 ])
-def test_passages_without_id_or_text_and_two_of_one_id_are_refused(
-        record: dict[str, str], message: str) -> None:
+def test_passages_without_id_or_text_and_two_of_one_id_are_refused(record, message):
     with pytest.raises(ParseError, match=message):
         read_passages(lines({"pid": "a", "text": "x"}, record), "P")

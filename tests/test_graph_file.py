@@ -1,6 +1,5 @@
 """A graph that is mapped from columns answers as the one that was packed into them."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -12,17 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.arrays import (
-    Array,
-    ByteRows,
-    PlaceOf,
-    TextBlock,
-    VectorColumn,
-    map_columns,
-    pick,
-    to_bytes,
-    write_columns,
-)
+from qafd.arrays import ByteRows, PlaceOf, TextBlock, map_columns, pick, to_bytes, write_columns
 from qafd.graph import EDGE_KINDS, Graph
 from qafd.graph_cache import keep_columns, pack, read_graph, unpack
 from qafd.knowledge import KnowledgeGraph
@@ -30,7 +19,7 @@ from qafd.plan.linking import Names
 from qafd.reading.text import NameIndex, as_typed, canonical
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve import METHODS
-from qafd.retrieve.base import Corpus, Retrieval, Work
+from qafd.retrieve.base import Corpus, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
@@ -44,7 +33,7 @@ texts = st.lists(st.text(max_size=6), max_size=12)
 
 
 @given(texts)
-def test_texts_are_those_that_went_in_and_are_found(some: list[str]) -> None:
+def test_texts_are_those_that_went_in_and_are_found(some):
     own = TextBlock.of(sorted(some))
     assert list(own) == sorted(some)
     assert [own[at] for at in range(-len(own), len(own))] == 2 * sorted(some)
@@ -56,22 +45,22 @@ def test_texts_are_those_that_went_in_and_are_found(some: list[str]) -> None:
 
 
 @given(st.lists(st.text(st.sampled_from("ab \u00e9"), max_size=6), max_size=12))
-def test_texts_are_found_by_a_word(some: list[str]) -> None:
+def test_texts_are_found_by_a_word(some):
     own = TextBlock.of(some)
     for word in {"a", "ab", "\u00e9", *(word for text in some for word in text.split(" ") if word)}:
         assert own.having(word) == [at for at, text in enumerate(some) if word in text.split(" ")]
 
 
-COLUMNS: dict[str, Array] = {"a": np.arange(5), "b": np.zeros((0, 3), np.float32),
+COLUMNS = {"a": np.arange(5), "b": np.zeros((0, 3), np.float32),
                              "c": np.array(["entity", "passage"])}
 
 
-def equal(some: Mapping[str, Array] | None) -> bool:
+def equal(some):
     return some is not None and some.keys() == COLUMNS.keys() and all(
         np.array_equal(some[name], COLUMNS[name]) for name in COLUMNS)
 
 
-def test_columns_are_mapped_as_they_were_written(tmp_path: Path) -> None:
+def test_columns_are_mapped_as_they_were_written(tmp_path):
     write_columns(tmp_path / "w", "1", COLUMNS)
     assert equal(map_columns(tmp_path / "w", "1"))
     assert map_columns(tmp_path / "w", "2") is None
@@ -81,7 +70,7 @@ def test_columns_are_mapped_as_they_were_written(tmp_path: Path) -> None:
 
 @settings(max_examples=200)
 @given(st.data())
-def test_a_torn_file_is_none(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_torn_file_is_none(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("torn") / "w"
     write_columns(path, "1", COLUMNS)
     whole = path.read_bytes()
@@ -93,18 +82,17 @@ def test_a_torn_file_is_none(tmp_path_factory: pytest.TempPathFactory, data: st.
     assert found is None or equal(found)  # the latter where nothing is kept there
 
 
-def write_again_and_again(path: Path) -> None:
+def write_again_and_again(path):
     for number in range(10_000):
         write_columns(path, "1", COLUMNS | {"d": np.full(200_000, number)})
 
 
-def test_a_writer_that_is_killed_leaves_whole_columns(tmp_path: Path) -> None:
+def test_a_writer_that_is_killed_leaves_whole_columns(tmp_path):
     write_columns(tmp_path / "w", "1", COLUMNS)
     process = started(write_again_and_again, tmp_path / "w")
     try:
         for _ in range(50):
             found = map_columns(tmp_path / "w", "1")
-            assert found is not None
             assert len(set(found.get("d", np.zeros(1)).tolist())) == 1
     finally:
         killed(process)
@@ -112,7 +100,7 @@ def test_a_writer_that_is_killed_leaves_whole_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("numbers", [2, 384])
-def test_rows_of_bytes_are_the_rows_that_were_kept(numbers: int) -> None:
+def test_rows_of_bytes_are_the_rows_that_were_kept(numbers):
     rng = np.random.default_rng(numbers)
     drawn = rng.standard_normal((3000, numbers)).astype(np.float32)
     drawn[7] = 0
@@ -128,7 +116,7 @@ def test_rows_of_bytes_are_the_rows_that_were_kept(numbers: int) -> None:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
+def graphs(draw):
     """A graph of entities and passages, and the texts of the passages by id."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     names = draw(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(" ".join),
@@ -142,7 +130,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
     ids = sorted(nodes)
     vectors = rng.standard_normal((2, len(ids), 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
-    rows: list[VectorColumn] = list(vectors)
+    rows = list(vectors)
     if draw(st.booleans()):  # as in a workspace
         rows = [ByteRows.of(to_bytes(some)) for some in vectors]
     ends = rng.integers(0, len(ids), (2, 3 * len(ids)))
@@ -153,7 +141,7 @@ def graphs(draw: st.DrawFn) -> tuple[Graph, dict[str, str]]:
         revision=3), said
 
 
-def both_forms(graph: Graph, said: Mapping[str, str]) -> tuple[Corpus, Corpus]:
+def both_forms(graph, said):
     """What methods retrieve from, in memory and mapped."""
     columns = PassageColumns.build(graph, lambda ids: [said[key] for key in ids], titled=True)
     with TemporaryDirectory() as folder:
@@ -162,13 +150,13 @@ def both_forms(graph: Graph, said: Mapping[str, str]) -> tuple[Corpus, Corpus]:
     assert arrays is not None
     mapped = unpack(arrays, graph.revision)
 
-    def make() -> Passages:
+    def make():
         raise AssertionError
 
     return Corpus(graph, Passages(graph, columns)), Corpus(mapped, passages_of(mapped, make))
 
 
-def untimed(retrieval: Retrieval) -> Retrieval:
+def untimed(retrieval):
     return replace(retrieval, work=Work(), parts=tuple(map(untimed, retrieval.parts)))
 
 
@@ -176,7 +164,7 @@ def untimed(retrieval: Retrieval) -> Retrieval:
 @given(graphs(), st.sampled_from(["river", "Ada", "Grant Park in Atlanta", "Москве"]),
        st.sampled_from(sorted(PRESETS)), st.floats(0.5, 8))
 def test_support_ranking_and_certificate_are_those_of_the_graph_in_memory(
-        drawn: tuple[Graph, dict[str, str]], asked: str, preset: str, mass: float) -> None:
+        drawn, asked, preset, mass):
     corpora = both_forms(*drawn)
     rng = np.random.default_rng(len(asked))
     asked_by = rng.standard_normal((2, 8)).astype(np.float32)
@@ -191,8 +179,7 @@ def test_support_ranking_and_certificate_are_those_of_the_graph_in_memory(
 
 @settings(max_examples=10, deadline=None)
 @given(graphs())
-def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(
-        drawn: tuple[Graph, dict[str, str]]) -> None:
+def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(drawn):
     read, mapped = (corpus.graph for corpus in both_forms(*drawn))
     for layer in (None, {"mention", "synonym", "by_hand", "extracted"}):
         for column in ("indptr", "neighbors", "similarity", "edge_kinds", "component", "vectors",
@@ -204,7 +191,7 @@ def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(
                 other.dtype, other.flags.writeable, other.flags.aligned, other.flags.c_contiguous)
 
 
-def mean_by_tables(graph: Graph, merged: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def mean_by_tables(graph, merged):
     """What names mean, and what may be typed, by tables of all of it."""
     shown = {canonical(name): name for name, kind in zip(graph.names, graph.kinds, strict=True)
              if kind == "entity"}
@@ -223,8 +210,7 @@ parts = st.sampled_from([
 @given(st.lists(parts, min_size=1, unique_by=canonical),
        st.dictionaries(parts.map(canonical), parts.map(canonical), max_size=4),
        st.lists(parts, max_size=4).map(" ".join))
-def test_names_and_edits_mean_what_tables_of_all_of_them_say(
-        names: list[str], merged: dict[str, str], asked: str) -> None:
+def test_names_and_edits_mean_what_tables_of_all_of_them_say(names, merged, asked):
     graph = Graph.build([str(at) for at in range(len(names))], names)
     (exact, typed), own = mean_by_tables(graph, merged), Names(graph, merged)
     for name in {*exact, *typed, "ada", "grant park", "actor", "grant park, rome"}:
@@ -236,12 +222,12 @@ def test_names_and_edits_mean_what_tables_of_all_of_them_say(
 
 
 @pytest.fixture
-def sample(tmp_path: Path) -> KnowledgeGraph:
+def sample(tmp_path):
     return KnowledgeGraph.sample("apple-amazon", tmp_path)
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_a_sample_is_asked_alike_in_both_forms(sample: KnowledgeGraph, method: str) -> None:
+def test_a_sample_is_asked_alike_in_both_forms(sample, method):
     with sample.store() as store:
         read = read_graph(store)
         assert keep_columns(store, large=1)
@@ -261,12 +247,10 @@ def test_a_sample_is_asked_alike_in_both_forms(sample: KnowledgeGraph, method: s
         assert one == other
 
 
-def test_columns_of_an_older_graph_are_not_used_and_go_with_what_is_erased(
-        sample: KnowledgeGraph) -> None:
+def test_columns_of_an_older_graph_are_not_used_and_go_with_what_is_erased(sample):
     with sample.store() as store:
         keep_columns(store, large=1)
         place = store.place.columns
-    assert place is not None
     sample.add_text("note.txt", "Ada Lovelace wrote to Charles Babbage.")
     with sample.store() as store:
         graph = read_graph(store)
@@ -278,9 +262,8 @@ def test_columns_of_an_older_graph_are_not_used_and_go_with_what_is_erased(
     assert not place.exists()
 
 
-def test_without_room_for_columns_the_graph_is_read(sample: KnowledgeGraph) -> None:
+def test_without_room_for_columns_the_graph_is_read(sample):
     with sample.store() as store:
-        assert store.place.columns is not None
         store.place.columns.mkdir()
         assert not keep_columns(store, large=1)
         assert len(read_graph(store))

@@ -29,7 +29,7 @@ NEO4J = [
      "start": {"id": "0", "labels": ["Person"]}, "end": {"id": "1", "labels": ["Person"]}}]
 
 
-def gexf() -> str:
+def gexf():
     out = io.BytesIO()
     nx.write_gexf(PAIR, out)
     return out.getvalue().decode()
@@ -47,7 +47,7 @@ def gexf() -> str:
     ("neo4j.json", json.dumps(NEO4J), "Neo4j JSON"),
     ("pasted", json.dumps(nx.node_link_data(PAIR, edges="links"), indent=1), "node-link JSON"),
 ])
-def test_a_graph_is_recognized_among_documents(name: str, text: str, kind: str) -> None:
+def test_a_graph_is_recognized_among_documents(name, text, kind):
     parsed = parse_with_notices(name, text.encode())
     assert parsed.notices[0].startswith(f"Read as a graph: {kind}, 2 nodes")
     assert [one.title for one in parsed.documents] == ["Ada Lovelace"]
@@ -63,7 +63,7 @@ def test_a_graph_is_recognized_among_documents(name: str, text: str, kind: str) 
     ("a.json", '{"nodes": [{"text": "Ada met Charles."}], "links": []}'),
     ("a.json", '{"nodes": ["Ada"], "edges": [{"from": "Ada", "to": "Charles"}]}'),
 ])
-def test_what_only_speaks_of_graphs_is_read(name: str, text: str) -> None:
+def test_what_only_speaks_of_graphs_is_read(name, text):
     assert parse(name, text.encode())[0].text
 
 
@@ -74,7 +74,7 @@ def test_what_only_speaks_of_graphs_is_read(name: str, text: str) -> None:
      "1,:Person,Charles Babbage,,,,\n,,,0,1,MET,2\n"],
     ["\n".join(map(json.dumps, NEO4J))],
 ], ids=["neo4j-admin", "apoc csv", "apoc json"])
-def test_names_labels_and_weights_of_neo4j_are_read(files: list[str]) -> None:
+def test_names_labels_and_weights_of_neo4j_are_read(files):
     graph = parse_graph([text.encode() for text in files])
     names = {node.id: node.name for node in graph.nodes}
     edge, = graph.edges
@@ -85,13 +85,13 @@ def test_names_labels_and_weights_of_neo4j_are_read(files: list[str]) -> None:
 
 @pytest.mark.parametrize("text", [
     'Creator "x"\ngraph\n[\n  node [ id 1 label "Ada" ]\n]', "*Vertices 2\n1 \"Ada\"\n*Edges\n1 2\n"])
-def test_gml_and_pajek_are_refused_with_the_way(text: str) -> None:
+def test_gml_and_pajek_are_refused_with_the_way(text):
     for read in (lambda: parse("g.txt", text.encode()), lambda: parse_graph([text.encode()])):
         with pytest.raises(ParseError, match="save it as GraphML"):
             read()
 
 
-def test_a_name_that_is_cut_is_counted() -> None:
+def test_a_name_that_is_cut_is_counted():
     graph = parse_graph([json.dumps({"nodes": [{"id": 0, "name": "Ada " * 40}, {"id": 1, "name": "Bea"}],
                                      "edges": [{"source": 0, "target": 1}]}).encode()])
     assert "Names that were cut to 100 characters: 1." in graph.notices

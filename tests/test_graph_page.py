@@ -1,7 +1,6 @@
 """The Graph page: names are searched and edited."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,12 +18,12 @@ TEXT = "Augustin Fresnel built a lens for the Cordouan lighthouse. Thomas Steven
 Open = Callable[..., Any]
 
 
-def id_of(name: str) -> str:
+def id_of(name):
     return node_id("entity", canonical(name))
 
 
 @pytest.fixture
-def lights(app_home: Path) -> Iterator[KnowledgeGraph]:
+def lights(app_home):
     knowledge = KnowledgeGraph(app_home / "lights.db")
     knowledge.add_text("lights.txt", TEXT)
     yield knowledge
@@ -32,7 +31,7 @@ def lights(app_home: Path) -> Iterator[KnowledgeGraph]:
         store.wipe()
 
 
-def test_what_was_renamed_is_awaited_and_nothing_else_is_shown_for_it(home: Path) -> None:
+def test_what_was_renamed_is_awaited_and_nothing_else_is_shown_for_it(home):
     knowledge = KnowledgeGraph(home / "lights.db")
     knowledge.add_text("lights.txt", TEXT)
     with knowledge.store() as store:
@@ -45,7 +44,7 @@ def test_what_was_renamed_is_awaited_and_nothing_else_is_shown_for_it(home: Path
 
 
 @pytest.mark.browser
-def test_the_card_follows_an_entity_to_its_new_name(open_page: Open, lights: KnowledgeGraph) -> None:
+def test_the_card_follows_an_entity_to_its_new_name(open_page, lights):
     page = open_page(f"/graph?ws={lights.name}&entity={id_of('Augustin Fresnel')}")
     expect(page.get_by_role("heading", name="Augustin Fresnel")).to_be_visible(timeout=30_000)
     settle(page)
@@ -61,8 +60,7 @@ def test_the_card_follows_an_entity_to_its_new_name(open_page: Open, lights: Kno
 
 
 @pytest.mark.browser
-def test_on_a_phone_a_link_leads_to_the_name_of_the_card(
-        open_page: Open, lights: KnowledgeGraph) -> None:
+def test_on_a_phone_a_link_leads_to_the_name_of_the_card(open_page, lights):
     page = open_page(f"/graph?ws={lights.name}", 390, 500)
     settle(page)
     page.get_by_role("link", name="What the documents say about").click()

@@ -2,8 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +14,7 @@ from qafd.reading.parsing import parse_graph
 Table = list[dict[str, Any]]
 
 
-def index_of(**changed: Table) -> dict[str, Table]:
+def index_of(**changed):
     """Five names in two texts, and three communities."""
     names = ["O'BRIEN", "SALT HARBOR", "LEDGER", "MILL", "MILLER"]
     entities = [{"id": f"e{at}", "human_readable_id": at, "title": name, "type": "THING",
@@ -37,30 +35,30 @@ def index_of(**changed: Table) -> dict[str, Table]:
     return whole | changed
 
 
-def as_parquet(table: Table, path: Path) -> None:
+def as_parquet(table, path):
     parquet.write_table(pa.Table.from_pylist(table), path)
 
 
-def as_lines(table: Table, path: Path) -> None:
+def as_lines(table, path):
     path.write_text("".join(json.dumps(row) + "\n" for row in table))
 
 
-def as_json(table: Table, path: Path) -> None:
+def as_json(table, path):
     path.write_text(json.dumps(table))
 
 
-def as_csv(table: Table, path: Path) -> None:
+def as_csv(table, path):
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(table[0]))
         writer.writeheader()
         writer.writerows(table)
 
 
-WRITERS: dict[str, Callable[[Table, Path], None]] = {
+WRITERS = {
     "parquet": as_parquet, "jsonl": as_lines, "json": as_json, "csv": as_csv}
 
 
-def written(folder: Path, ending: str = "jsonl", **changed: Table) -> Path:
+def written(folder, ending="jsonl", **changed):
     folder.mkdir(exist_ok=True)
     for name, table in index_of(**changed).items():
         if table:
@@ -69,7 +67,7 @@ def written(folder: Path, ending: str = "jsonl", **changed: Table) -> Path:
 
 
 @pytest.mark.parametrize("ending", WRITERS)
-def test_every_form_of_the_tables_is_the_same_graph(ending: str, tmp_path: Path) -> None:
+def test_every_form_of_the_tables_is_the_same_graph(ending, tmp_path):
     folder = written(tmp_path / "output", ending)
     graph = read_graph(folder if ending == "parquet" else sorted(folder.iterdir()))[1]
     assert [node.name for node in graph.nodes] == ["O'BRIEN", "SALT HARBOR", "LEDGER", "MILL", "MILLER"]
@@ -79,12 +77,12 @@ def test_every_form_of_the_tables_is_the_same_graph(ending: str, tmp_path: Path)
     assert not any("text_units" in notice for notice in graph.notices)
 
 
-def test_missing_texts_are_named_in_one_notice(tmp_path: Path) -> None:
+def test_missing_texts_are_named_in_one_notice(tmp_path):
     graph = read_graph(written(tmp_path / "output", "parquet", text_units=[]))[1]
     assert sum("no table text_units" in notice for notice in graph.notices) == 1
 
 
-def test_communities_are_counted_as_left_out(tmp_path: Path) -> None:
+def test_communities_are_counted_as_left_out(tmp_path):
     folder = written(tmp_path / "output")
     graph = read_graph(sorted(folder.iterdir()))[1]
     assert sum(notice.startswith("Left out: 3 rows about communities") for notice in graph.notices) == 1

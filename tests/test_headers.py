@@ -2,7 +2,6 @@
 
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +13,14 @@ from qafd.cli import main
 Start = dict[str, Any]
 
 
-def answered(frames: str = "", host: bytes = b"x:8501", kind: str = "http",
-             own: tuple[tuple[bytes, bytes], ...] = ()) -> Start:
+def answered(frames="", host=b"x:8501", kind="http", own=()):
     """What becomes of the first message of an application with some headers of its own."""
-    sent: list[Start] = []
+    sent = []
 
-    async def inside(scope: Any, receive: Any, send: Any) -> None:
+    async def inside(scope, receive, send):
         await send({"type": f"{kind}.response.start", "status": 200, "headers": list(own)})
 
-    async def send(message: Start) -> None:
+    async def send(message):
         sent.append(message)
 
     with pytest.raises(StopIteration):  # nothing in it waits for anything
@@ -30,17 +28,17 @@ def answered(frames: str = "", host: bytes = b"x:8501", kind: str = "http",
     return sent[0]
 
 
-def headers(answer: Start) -> dict[str, str]:
+def headers(answer):
     assert len({name for name, _ in answer["headers"]}) == len(answer["headers"])
     return {name.decode(): value.decode() for name, value in answer["headers"]}
 
 
-def policy(answer: Start) -> dict[str, list[str]]:
+def policy(answer):
     said = [part.split() for part in headers(answer)["content-security-policy"].split("; ")]
     return {name: places for name, *places in said}
 
 
-def test_nothing_is_loaded_from_or_sent_to_another_host() -> None:
+def test_nothing_is_loaded_from_or_sent_to_another_host():
     allowed = {"'self'", "'none'", "'unsafe-inline'", "data:", "blob:",
                "ws://x:8501", "wss://x:8501"}
     said = policy(answered())
@@ -51,7 +49,7 @@ def test_nothing_is_loaded_from_or_sent_to_another_host() -> None:
     assert headers(answered())["x-content-type-options"] == "nosniff"
 
 
-def test_only_the_own_site_frames_the_app_unless_another_is_named() -> None:
+def test_only_the_own_site_frames_the_app_unless_another_is_named():
     assert policy(answered())["frame-ancestors"] == ["'self'"]
     assert headers(answered())["x-frame-options"] == "SAMEORIGIN"
     site = "https://school.example"
@@ -60,11 +58,11 @@ def test_only_the_own_site_frames_the_app_unless_another_is_named() -> None:
 
 
 @pytest.mark.parametrize("host", [b"x; script-src *", b"x y", b"", b"\xe9, *"])
-def test_a_host_that_is_none_says_nothing_in_the_policy(host: bytes) -> None:
+def test_a_host_that_is_none_says_nothing_in_the_policy(host):
     assert policy(answered(host=host))["connect-src"] == ["'self'"]
 
 
-def test_headers_that_are_there_and_websockets_stay_as_they_are() -> None:
+def test_headers_that_are_there_and_websockets_stay_as_they_are():
     own = ((b"Content-Security-Policy", b"default-src 'none'"), (b"content-type", b"text/html"))
     said = answered(own=own)["headers"]
     assert said[:2] == list(own)
@@ -74,15 +72,14 @@ def test_headers_that_are_there_and_websockets_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("site", ["*", "school.example", "https://a.example; script-src *",
                                   "https://a.example/path", "'unsafe-inline'"])
-def test_a_frame_is_of_a_site_that_is_named_whole(
-        site: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_frame_is_of_a_site_that_is_named_whole(site, capsys):
     assert main(["demo", "--frames", site]) == 2
     assert "name it as https://school.example" in capsys.readouterr().err
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("password", ["", "open sésame & co"], ids=["open", "with a password"])
-def test_a_running_app_sends_the_headers_on_every_route(password: str, tmp_path: Path) -> None:
+def test_a_running_app_sends_the_headers_on_every_route(password, tmp_path):
     site = "https://school.example"
     with served(("qafd", "demo", "--frames", site, "--port"), tmp_path,
                 QAFD_HOME=str(tmp_path),

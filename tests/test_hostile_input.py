@@ -20,7 +20,7 @@ AUTOLINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
-def curie(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def curie(tmp_path_factory):
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("curie") / "one.db")
     knowledge.add_text("a.txt", "Marie Curie lived in Paris.")
     return knowledge
@@ -29,7 +29,7 @@ def curie(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
 @pytest.mark.parametrize("text", [
     "http://canary.invalid/x", "HTTPS://canary.invalid", "see www.canary.invalid now",
     "write to somebody@canary.invalid", "![](http://canary.invalid/x.png)"])
-def test_addresses_in_plain_text_do_not_become_links(text: str) -> None:
+def test_addresses_in_plain_text_do_not_become_links(text):
     read = re.sub(r"\\(.)", r"\1", plain(text))
     assert not AUTOLINK.search(read)
     assert read.replace("\u2060", "") == text
@@ -38,8 +38,7 @@ def test_addresses_in_plain_text_do_not_become_links(text: str) -> None:
 @pytest.mark.parametrize("arguments", [
     ["layers", "--build", "x" * 5000], ["compare", "Who?", "--methods", "x" * 5000],
     ["query", "Who?", "--method", f"qafd(seeds={'9' * 4000})"]])
-def test_long_wrong_arguments_are_cut_in_the_sentence(
-        arguments: list[str], curie: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_wrong_arguments_are_cut_in_the_sentence(arguments, curie, capsys):
     assert main([*arguments, "--db", curie.place.written]) == 2
     assert len(capsys.readouterr().err) < 400
 
@@ -47,15 +46,13 @@ def test_long_wrong_arguments_are_cut_in_the_sentence(
 @pytest.mark.parametrize("command", [
     ["query"], ["answer"], ["compare"], ["paths"], ["export", "--format", "json"],
     ["export", "--format", "html"]])
-def test_a_question_that_is_no_utf_8_is_read_with_its_bytes_replaced(
-        command: list[str], curie: KnowledgeGraph, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_question_that_is_no_utf_8_is_read_with_its_bytes_replaced(command, curie, capfd):
     assert main([command[0], "Where did Marie Curie \udcff live?", *command[1:],
                  "--db", curie.place.written]) == 0
     assert "Marie Curie" in capfd.readouterr().out
 
 
-def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced(
-        tmp_path: Path) -> None:
+def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "one.db")
     knowledge.add_text("a\ud800.txt", "Marie Curie \ud800 lived in Paris.")
     retrieval = knowledge.retrieve("Where did Marie Curie \ud800 live?")
@@ -67,9 +64,7 @@ def test_halves_of_characters_in_texts_and_questions_of_the_library_are_replaced
 @pytest.mark.parametrize("command", [
     ["export", "Who?", "--format", "json", "--out"],
     ["eval", "retrieval", "--questions", "q.json", "--json"]])
-def test_no_output_is_written_over_a_workspace(
-        command: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_output_is_written_over_a_workspace(command, name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for file in ("one.db", "two.db"):
         KnowledgeGraph.open(tmp_path / file).store().close()
@@ -83,9 +78,7 @@ def test_no_output_is_written_over_a_workspace(
 
 
 @pytest.mark.parametrize("name", ["q.json", "link.json", "p.json", "new.db"])
-def test_no_measurement_is_written_over_what_it_reads(
-        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_measurement_is_written_over_what_it_reads(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("q.json").write_text('{"question": "Who?", "gold": ["a"]}')
     Path("p.json").write_text('{"id": "a", "title": "A", "text": "Marie Curie lived in Paris."}')
@@ -99,7 +92,7 @@ def test_no_measurement_is_written_over_what_it_reads(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("command", [["layers"], ["paths", "Who?"]])
-def test_output_that_cannot_be_written_is_one_sentence(command: list[str], curie: KnowledgeGraph) -> None:
+def test_output_that_cannot_be_written_is_one_sentence(command, curie):
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "qafd", *command, "--db", curie.place.written],
@@ -111,12 +104,12 @@ def test_output_that_cannot_be_written_is_one_sentence(command: list[str], curie
 
 @pytest.mark.parametrize("questions", [[], [Question("1", "Where?", ())], [
     Question("1", "Where?", ("a.txt",)), Question("2", "Where?", ())]])
-def test_questions_without_gold_are_refused(questions: list[Question], curie: KnowledgeGraph) -> None:
+def test_questions_without_gold_are_refused(questions, curie):
     with pytest.raises(ParameterError, match="no gold passages"):
         evaluate(curie, questions, {"lexical": METHODS["lexical"]()})
 
 
-def test_arguments_of_another_type_are_refused_with_a_sentence(curie: KnowledgeGraph) -> None:
+def test_arguments_of_another_type_are_refused_with_a_sentence(curie):
     with pytest.raises(ParameterError, match="not bytes"):
         curie.add_text("a.txt", b"Marie Curie")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="list of names"):

@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import networkx as nx
 import pyarrow as pa
@@ -42,12 +40,12 @@ JOBS = ImportedGraph("a test", (
     ImportedEdge("1", "3", "worked at", weight=2.0)))
 
 
-def entities(knowledge: KnowledgeGraph) -> set[str]:
+def entities(knowledge):
     graph = knowledge.graph
     return {graph.names[i] for i in range(len(graph)) if graph.kinds[i] == "entity"}
 
 
-def relations(knowledge: KnowledgeGraph) -> dict[frozenset[str], tuple[str, float]]:
+def relations(knowledge):
     """The two names of a relation to its label and similarity."""
     graph = knowledge.graph
     names = dict(zip(graph.ids, graph.names, strict=True))
@@ -56,27 +54,26 @@ def relations(knowledge: KnowledgeGraph) -> dict[frozenset[str], tuple[str, floa
                 for e in store.graph.edges(graph.ids) if e.kind == "relation"}
 
 
-def taken_in(place: Path, *files: Path) -> KnowledgeGraph:
+def taken_in(place, *files):
     knowledge = KnowledgeGraph.open(place)
     knowledge.add_graph(files, processes=1)
     return knowledge
 
 
-def put(place: Path, graph: ImportedGraph) -> KnowledgeGraph:
+def put(place, graph):
     index(place, [("g.json", graph.to_json())], processes=1)
     return KnowledgeGraph.open(place)
 
 
 @pytest.fixture(scope="module")
-def hugo(tmp_path_factory: pytest.TempPathFactory) -> tuple[KnowledgeGraph, nx.Graph]:
+def hugo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hugo")
     graph = nx.les_miserables_graph()
     nx.write_graphml(graph, folder / "hugo.graphml")
     return taken_in(folder / "hugo.db", folder / "hugo.graphml"), graph
 
 
-def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_mean(
-        hugo: tuple[KnowledgeGraph, nx.Graph]) -> None:
+def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_mean(hugo):
     knowledge, graph = hugo
     weights = [weight for _, _, weight in graph.edges(data="weight")]
     mean = math.prod(weights) ** (1 / len(weights))
@@ -90,7 +87,7 @@ def test_an_edge_is_the_cosine_of_its_names_times_its_weight_over_the_geometric_
             rel=1e-3, abs=1e-5)
 
 
-WRITERS: dict[str, Callable[[nx.Graph, Path], object]] = {
+WRITERS = {
     "graphml": nx.write_graphml, "gexf": nx.write_gexf,
     "links": lambda graph, path: path.write_text(
         json.dumps(nx.node_link_data(graph, edges="links"))),
@@ -101,7 +98,7 @@ WRITERS: dict[str, Callable[[nx.Graph, Path], object]] = {
 
 
 @pytest.mark.parametrize("form", WRITERS)
-def test_one_graph_is_the_same_in_every_format(form: str, tmp_path: Path) -> None:
+def test_one_graph_is_the_same_in_every_format(form, tmp_path):
     graph = nx.les_miserables_graph()
     WRITERS[form](graph, tmp_path / "graph")
     name, found = read_graph(tmp_path / "graph")
@@ -111,7 +108,7 @@ def test_one_graph_is_the_same_in_every_format(form: str, tmp_path: Path) -> Non
         (frozenset((u, v)), float(w)) for u, v, w in graph.edges(data="weight")}
 
 
-def test_a_node_becomes_a_passage_of_its_description_and_a_line_for_each_edge() -> None:
+def test_a_node_becomes_a_passage_of_its_description_and_a_line_for_each_edge():
     drafts = drafts_of(JOBS, "g.graphml", Limits(), [])
     assert [(draft.name, draft.title, draft.text) for draft in drafts] == [(
         "g.graphml#1", "Steve Jobs",
@@ -119,7 +116,6 @@ def test_a_node_becomes_a_passage_of_its_description_and_a_line_for_each_edge() 
         "Steve Jobs — founded — Apple Inc.: In 1976. With others.\n"
         "Steve Jobs — worked at — Atari")]
     said = drafts[0].given
-    assert said is not None
     text = drafts[0].text
     assert [text[start:end] for start, end in said.sentences] == [
         "Steve Jobs sold computers.", "He wore black.",
@@ -141,8 +137,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
        st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), TEXT, TEXT), min_size=1))
 @example([("A", "A. A")] * 2, "", [(0, 1, "", "")])
 @example([("a" * 200, "word " * 400), ("b", "")], "", [(0, 1, "is", "Long. " * 300)] * 20)
-def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(
-        nodes: list[tuple[str, str]], label: str, edges: list[tuple[int, int, str, str]]) -> None:
+def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(nodes, label, edges):
     data = {"nodes": [{"id": i, "name": name, "description": text}
                       for i, (name, text) in enumerate(nodes)],
             "edges": [{"source": u, "target": v, "label": label + verb, "description": text}
@@ -154,7 +149,6 @@ def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(
         return
     asserted, keys = 0, set()
     for draft in drafts_of(graph, "g", Limits(), []):
-        assert draft.given is not None
         for m in draft.given.mentions:
             assert m.start == m.end == 0 or canonical(draft.text[m.start:m.end]) == m.key
         whole = Document(draft.name, draft.title, draft.kind, draft.text)
@@ -171,7 +165,7 @@ def test_every_mention_stands_where_it_says_and_every_edge_is_asserted_once(
     assert len(keys) == len(graph.nodes)
 
 
-def tables(folder: Path, entity: str, relationship: str, unit: str) -> None:
+def tables(folder, entity, relationship, unit):
     parquet.write_table(pa.table({
         "id": ["e1", "e2", "e3"], "title": ["STEVE JOBS", "APPLE", "NEXT"],
         "type": ["PERSON", "ORGANIZATION", ""],
@@ -187,7 +181,7 @@ def tables(folder: Path, entity: str, relationship: str, unit: str) -> None:
         "n_tokens": [12]}), folder / unit)
 
 
-def test_graphrag_tables_are_mentioned_in_their_texts(tmp_path: Path) -> None:
+def test_graphrag_tables_are_mentioned_in_their_texts(tmp_path):
     folder = tmp_path / "output"
     folder.mkdir()
     tables(folder, "entities.parquet", "relationships.parquet", "text_units.parquet")
@@ -204,7 +198,7 @@ def test_graphrag_tables_are_mentioned_in_their_texts(tmp_path: Path) -> None:
     assert [e.text for e in find_evidence(knowledge, [apple.id])] == ["Steve Jobs founded Apple then."]
 
 
-def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path) -> None:
+def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path):
     graph = nx.Graph()
     graph.add_node("Ada", entity_id="Ada", entity_type="person", source_id="chunk-1<SEP>chunk-2",
                    description="Wrote notes.<SEP>Knew Babbage.<SEP>Wrote notes.")
@@ -225,8 +219,6 @@ def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path
     drafts = drafts_of(whole, "rag", Limits(), [])
     assert [draft.name for draft in drafts] == ["rag#chunk-1", "rag#chunk-2"]
     first, second = (draft.given for draft in drafts)
-    assert first is not None
-    assert second is not None
     assert [(m.name, m.start) for m in first.mentions] == [("Ada", 0), ("Engine", 17)]
     assert [(m.name, m.start, m.end) for m in second.mentions] == [("Ada", 0, 0)]
 
@@ -246,22 +238,21 @@ def test_lightrag_descriptions_keywords_and_chunks_are_understood(tmp_path: Path
     ([b"source,target\n" + b"".join(b"%d,%d\n" % (i, i + 1) for i in range(50_001))],
      "more than 50,000 nodes"),
 ])
-def test_what_is_no_graph_is_refused_in_one_sentence(files: list[bytes], why: str) -> None:
+def test_what_is_no_graph_is_refused_in_one_sentence(files, why):
     with pytest.raises(ParseError, match=why) as refused:
         parse_graph(files)
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("weight", ["nan", "-3", "0", "inf", "heavy"])
-def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight: str) -> None:
+def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight):
     graph = parse_graph([f"source,target,weight\na,b,{weight}\nb,c,2\n".encode()])
     assert [edge.weight for edge in graph.edges] == [None, 2.0]
     assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
 
 
 @pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
-def test_our_own_exports_come_back_with_their_entities_and_relations(
-        form: str, apple: KnowledgeGraph, tmp_path: Path) -> None:
+def test_our_own_exports_come_back_with_their_entities_and_relations(form, apple, tmp_path):
     found = apple.retrieve("What did Steve Jobs make at Apple?", "ego")
     names = {node.id: node.name for node in found.nodes}
     kept = {frozenset((names[e.source], names[e.target])): e.label
@@ -276,13 +267,12 @@ def test_our_own_exports_come_back_with_their_entities_and_relations(
     assert {pair: label for pair, (label, _) in relations(knowledge).items()} == kept
 
 
-def digest(knowledge: KnowledgeGraph) -> str:
+def digest(knowledge):
     with knowledge.store() as store:
         return store.graph.digest()
 
 
-def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(
-        tmp_path: Path) -> None:
+def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "w.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
     before = digest(knowledge)
@@ -298,7 +288,7 @@ def test_adding_a_graph_twice_changes_nothing_and_deleting_it_leaves_nothing(
     assert digest(knowledge) == with_graph
 
 
-def test_a_changed_weight_replaces_the_old_one_where_texts_stay(tmp_path: Path) -> None:
+def test_a_changed_weight_replaces_the_old_one_where_texts_stay(tmp_path):
     old = put(tmp_path / "w.db", JOBS)
     pair = frozenset({"Steve Jobs", "Apple Inc."})
     before = relations(old)[pair][1]
@@ -309,7 +299,7 @@ def test_a_changed_weight_replaces_the_old_one_where_texts_stay(tmp_path: Path) 
     assert digest(changed) == digest(put(tmp_path / "fresh.db", even))
 
 
-def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_path: Path) -> None:
+def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_path):
     knowledge = put(tmp_path / "w.db", JOBS)
     before = relations(knowledge), entities(knowledge)
     nobody = Recorded([], "nobody")
@@ -321,7 +311,7 @@ def test_another_extractor_keeps_what_is_given_and_is_not_asked_about_it(tmp_pat
     assert (relations(knowledge), entities(knowledge)) == before
 
 
-def test_what_is_given_costs_no_call_of_a_language_model(tmp_path: Path) -> None:
+def test_what_is_given_costs_no_call_of_a_language_model(tmp_path):
     knowledge = put(tmp_path / "w.db", JOBS)
     model = ModelChoice(model="m", base_url="http://127.0.0.1:9/v1")
     assert plan(knowledge.url, [("h.json", JOBS.to_json())], model).passages == 0
@@ -332,14 +322,13 @@ EDGES = b"from,to,relation,year\nAda,Engine,described,1843\nBabbage,Engine,built
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeGraph:
+def mine(tmp_path, monkeypatch):
     monkeypatch.setenv("QAFD_HOME", str(tmp_path))
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda *_: None)
     return KnowledgeGraph.open(tmp_path / "mine.db")
 
 
-def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(
-        mine: KnowledgeGraph) -> None:
+def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(mine):
     app = page("documents", ws="mine")
     app.get("file_uploader")[-1].set_value([("edges.csv", EDGES, "text/csv")]).run()
     assert "CSV, 3 nodes, 2 edges" in shown(app)
@@ -354,8 +343,7 @@ def test_a_graph_is_shown_before_it_is_added_and_then_waits_for_the_worker(
 
 
 @pytest.mark.usefixtures("alone")
-def test_import_prints_what_it_took_in_and_the_graph_can_be_asked(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_prints_what_it_took_in_and_the_graph_can_be_asked(tmp_path, capsys):
     table, db = tmp_path / "edges.csv", str(tmp_path / "w.db")
     table.write_bytes(EDGES)
     assert main(["import", str(table), "--db", db, "--json"]) == 0
@@ -367,8 +355,7 @@ def test_import_prints_what_it_took_in_and_the_graph_can_be_asked(
 
 
 @pytest.mark.usefixtures("alone")
-def test_what_is_no_graph_fails_and_a_missing_file_is_wrong_usage(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_graph_fails_and_a_missing_file_is_wrong_usage(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("prose")
     db = ["--db", str(tmp_path / "w.db")]
     assert main(["import", str(tmp_path / "a.txt"), *db]) == 1

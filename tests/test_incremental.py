@@ -5,7 +5,6 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -299,7 +298,7 @@ def test_killed_at_any_moment_of_a_change_the_graph_is_that_of_the_whole_log(tmp
             assert not faults(store)
 
 
-def change_for_ever(path: Path, seed: int) -> None:
+def change_for_ever(path, seed):
     rng = random.Random(seed)
     with open_workspace(path) as store:
         while True:

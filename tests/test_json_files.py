@@ -1,6 +1,5 @@
 """Small files that several processes share."""
 
-from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -10,7 +9,7 @@ from qafd.errors import BusyError, StoreError
 from qafd.json_files import lock_file
 
 
-def test_a_lock_that_another_holds_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_another_holds_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(json_files, "PATIENCE", 0.05)
     with FileLock(tmp_path / ".day.json.lock"), pytest.raises(BusyError, match="stayed locked"), \
             lock_file(tmp_path / "day.json"):
@@ -20,7 +19,7 @@ def test_a_lock_that_another_holds_is_one_sentence(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("taken", [".day.json.lock", "."])
-def test_a_folder_or_a_file_in_the_way_is_one_sentence(tmp_path: Path, taken: str) -> None:
+def test_a_folder_or_a_file_in_the_way_is_one_sentence(tmp_path, taken):
     home = tmp_path / "home"
     if taken == ".":
         home.write_text("a file")

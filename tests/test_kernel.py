@@ -36,7 +36,7 @@ def test_a_second_process_loads_what_the_first_compiled():
     assert done.stdout == ""
 
 
-def test_the_compiled_solver_has_the_tolerances_of_the_other() -> None:
+def test_the_compiled_solver_has_the_tolerances_of_the_other():
     compiled = pytest.importorskip("qafd.flow.compiled")
     for name in ("WIDE", "COARSE", "STEP", "FEW", "LAST", "SHARP", "SHARPENED"):
         assert getattr(compiled, name) == getattr(solver, name), name

@@ -2,8 +2,6 @@
 
 import inspect
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ VERBS = ("Add", "Answer", "Build", "Compare", "Connect", "Disconnect", "Erase", 
          "Link", "Open", "Remove", "Retrieve", "Return", "Rewrite", "Split", "Undo")
 
 
-def test_the_public_methods_are_few_and_documented_by_a_verb() -> None:
+def test_the_public_methods_are_few_and_documented_by_a_verb():
     public = {name: item for name, item in vars(KnowledgeGraph).items() if not name.startswith("_")}
     methods = {name: inspect.getdoc(item.__func__ if isinstance(item, classmethod) else item) or ""
                for name, item in public.items() if not isinstance(item, property)}
@@ -28,14 +26,13 @@ def test_the_public_methods_are_few_and_documented_by_a_verb() -> None:
     assert all(inspect.getdoc(item) for item in public.values())
 
 
-def test_the_package_lists_its_public_names_and_is_typed() -> None:
+def test_the_package_lists_its_public_names_and_is_typed():
     assert set(qafd.__all__) < set(dir(qafd))
     assert all(getattr(qafd, name).__doc__ for name in qafd.__all__)
     assert files("qafd").joinpath("py.typed").is_file()
 
 
-def test_a_sample_goes_where_home_says_and_reads_no_variable(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_goes_where_home_says_and_reads_no_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("QAFD_HOME", str(tmp_path / "app"))
     assert KnowledgeGraph.sample().place.written == str(tmp_path / "user" / ".qafd" / "apple-amazon.db")
@@ -43,7 +40,7 @@ def test_a_sample_goes_where_home_says_and_reads_no_variable(
     assert named.place.written == str(tmp_path / "named" / "apple-amazon.db")
 
 
-def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGraph) -> None:
+def test_passages_carry_the_text_that_stands_at_their_offsets(songs):
     retrieval = songs.retrieve("Who founded the prize that Salt Road won?")
     with songs.store() as store:
         for passage in retrieval.passages:
@@ -58,25 +55,24 @@ def test_passages_carry_the_text_that_stands_at_their_offsets(songs: KnowledgeGr
     ({"mass": -1.0}, "mass is -1.0; it lies between 0"), ({"a": 0.0, "b": 0.0}, "closes every edge"),
     ({"variant": "cubic"}, "variant is 'cubic'; choose hybrid"), ({"mass": float("nan")}, "mass is nan"),
     ({"method": "magic"}, "there is no method 'magic'; choose qafd")])
-def test_what_cannot_be_a_parameter_is_refused_in_a_sentence(
-        wrong: dict[str, Any], message: str, songs: KnowledgeGraph) -> None:
+def test_what_cannot_be_a_parameter_is_refused_in_a_sentence(wrong, message, songs):
     with pytest.raises(ParameterError, match=message):
         songs.retrieve("Who wrote?", **wrong)
 
 
-def test_an_unknown_sample_is_refused_with_the_choices() -> None:
+def test_an_unknown_sample_is_refused_with_the_choices():
     with pytest.raises(ParameterError, match="choose apple-amazon, songbook"):
         KnowledgeGraph.sample("pears")
 
 
-def test_alpha_is_the_mass_of_the_papers_rule(songs: KnowledgeGraph) -> None:
+def test_alpha_is_the_mass_of_the_papers_rule(songs):
     question = "Who founded the prize that Salt Road won?"
     short = songs.retrieve(question, alpha=2, seeds=3, variant="hybrid")
     long = songs.retrieve(question, mass=2.0, rule="source-degree", seeds=3, variant="hybrid")
     assert short.nodes == long.nodes
 
 
-def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path: Path) -> None:
+def test_passages_deleted_after_the_graph_was_read_do_not_stop_a_question(tmp_path):
     from qafd.ingest import refresh
 
     knowledge = KnowledgeGraph(tmp_path / "w.db")

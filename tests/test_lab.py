@@ -10,13 +10,11 @@ from qafd.errors import ParameterError
 from qafd.flow.guarantees import Model
 from qafd.flow.reference import Pushing
 from qafd.flow.weights import PLAIN
-from qafd.knowledge import KnowledgeGraph, read_corpus
+from qafd.knowledge import read_corpus
 from qafd.lab.movie import film
 from qafd.lab.planted import experiment
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Grid, reach, sweep
-from qafd.records import QueryPlan
-from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -24,12 +22,12 @@ METHOD = FlowDiffusion(mass=20.0)
 
 
 @pytest.fixture(scope="module")
-def corpus(apple: KnowledgeGraph) -> Corpus:
+def corpus(apple):
     return read_corpus(apple)
 
 
 @pytest.fixture(scope="module")
-def plan(apple: KnowledgeGraph) -> QueryPlan:
+def plan(apple):
     return apple.plan(QUESTION)
 
 
@@ -46,7 +44,7 @@ def test_a_cell_of_a_sweep_is_a_retrieval_of_its_own(apple, corpus, plan):
 
 
 def test_a_sweep_reports_its_progress_and_refuses_what_makes_no_sense(corpus, plan):
-    shares: list[float] = []
+    shares = []
     sweep(corpus, plan, METHOD, Grid((1.0, 2.0), (5,), ("plain",)), progress=shares.append)
     assert shares == [0.5, 1.0]
     with pytest.raises(ParameterError, match="at least one mass"):

@@ -1,13 +1,11 @@
 """The pages Lab and Learn without a browser."""
 
-from pathlib import Path
 
 import pytest
 from clicks import page, shown
-from streamlit.testing.v1 import AppTest
 
 
-def quiet(name: str, **query: str) -> AppTest:
+def quiet(name, **query):
     """A page that shows no error."""
     app = page(name, **query)
     assert not app.error
@@ -15,7 +13,7 @@ def quiet(name: str, **query: str) -> AppTest:
 
 
 @pytest.mark.parametrize("tab", ["Timeline", "Robustness"])
-def test_an_experiment_says_its_chart_in_words_and_gives_its_data(tab: str, home: Path) -> None:
+def test_an_experiment_says_its_chart_in_words_and_gives_its_data(tab, home):
     app = quiet("lab", experiment=tab)
     [chart] = app.get("plotly_chart")
     assert any(letter.isdigit() for letter in chart.proto.alt)
@@ -23,7 +21,7 @@ def test_an_experiment_says_its_chart_in_words_and_gives_its_data(tab: str, home
                                if button.proto.label == "Data as CSV"] == ["Data as CSV"]
 
 
-def test_a_link_has_the_settings_of_an_experiment(home: Path) -> None:
+def test_a_link_has_the_settings_of_an_experiment(home):
     app = page("lab", experiment="Guarantees", planted_relevant="40", planted_draws="3",
                planted_source="false")
     assert app.slider(key="planted_relevant").value == 40
@@ -31,7 +29,7 @@ def test_a_link_has_the_settings_of_an_experiment(home: Path) -> None:
     assert "of 3 draws" in shown(app)
 
 
-def test_the_family_leads_from_pagerank_to_flow_and_is_measured(home: Path) -> None:
+def test_the_family_leads_from_pagerank_to_flow_and_is_measured(home):
     app = quiet("lab", experiment="Family", family="0.25")
     assert "at 0.25" in shown_html(app)
     assert "all proved optimal" in shown(app)
@@ -40,5 +38,5 @@ def test_the_family_leads_from_pagerank_to_flow_and_is_measured(home: Path) -> N
     assert "mean of 24 questions" in shown_html(app)
 
 
-def shown_html(app: AppTest) -> str:
+def shown_html(app):
     return " ".join(html.proto.body for html in app.get("html"))

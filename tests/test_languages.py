@@ -1,6 +1,5 @@
 """Questions in Chinese and Japanese about documents in them, from files to quoted answers."""
 
-from pathlib import Path
 
 import pytest
 from texts_in_languages import CHINESE, CHINESE_QUESTIONS, JAPANESE, JAPANESE_QUESTIONS
@@ -11,11 +10,11 @@ LANGUAGES = {"zh": (CHINESE, CHINESE_QUESTIONS), "ja": (JAPANESE, JAPANESE_QUEST
 
 
 @pytest.fixture(scope="module")
-def workspaces(tmp_path_factory) -> dict[str, KnowledgeGraph]:
+def workspaces(tmp_path_factory):
     """For each language a workspace of its eight documents."""
     built = {}
     for language, (texts, _) in LANGUAGES.items():
-        folder: Path = tmp_path_factory.mktemp(language)
+        folder = tmp_path_factory.mktemp(language)
         for name, text in texts.items():
             (folder / f"{name}.txt").write_text(text, "utf-8")
         built[language] = KnowledgeGraph(folder / "w.db")

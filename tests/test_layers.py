@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,11 +42,11 @@ FILES = sorted([ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "qafd"
 
 
 @cache
-def imported(path: Path) -> set[str]:
+def imported(path):
     """The modules a file imports when it runs, those only for type checkers left out."""
-    found: set[str] = set()
+    found = set()
 
-    def visit(node: ast.AST) -> None:
+    def visit(node):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
         if isinstance(node, ast.Import):
@@ -62,7 +61,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def layer(parts: Sequence[str]) -> int:
+def layer(parts):
     """Of a module of qafd, by the parts of its name.
 
     qafd/wording/<area>.py stands as low as what it imports when it runs: most take the records
@@ -76,7 +75,7 @@ def layer(parts: Sequence[str]) -> int:
     return own
 
 
-def test_imports_point_downward() -> None:
+def test_imports_point_downward():
     for path in FILES:
         place = path.relative_to(ROOT).as_posix()
         if place.startswith("qafd/") and path.stem != "__init__" or place.startswith("qafd/retrieve"):
@@ -88,14 +87,14 @@ def test_imports_point_downward() -> None:
                     assert layer(parts) <= own, f"{place} imports {name} from above"
 
 
-def test_libraries_are_used_in_their_one_place() -> None:
+def test_libraries_are_used_in_their_one_place():
     for path in FILES:
         place = path.relative_to(ROOT).as_posix()
         for library in {name.split(".")[0] for name in imported(path)} & ONLY_IN.keys():
             assert place.startswith(ONLY_IN[library]), f"{place} imports {library}"
 
 
-def test_pages_hold_no_arithmetic_and_no_sql() -> None:
+def test_pages_hold_no_arithmetic_and_no_sql():
     for path in (ROOT / "pages").glob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         assert not any(isinstance(node, ast.BinOp) for node in ast.walk(tree)), path.name
@@ -106,7 +105,7 @@ def test_pages_hold_no_arithmetic_and_no_sql() -> None:
 SPEAKS_SQL = {"installation"}
 
 
-def test_sql_for_our_own_data_stays_in_the_folder_of_its_backend() -> None:
+def test_sql_for_our_own_data_stays_in_the_folder_of_its_backend():
     speak = {path.relative_to(ROOT / "qafd").with_suffix("").as_posix() for path in FILES
              if path.is_relative_to(ROOT / "qafd")
              and re.search(r"\.execute(many|script)?\(", path.read_text("utf-8"))}

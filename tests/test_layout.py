@@ -12,26 +12,26 @@ from qafd.view.layout import layout, majorize, separate
 from qafd.view.placement import spread
 
 
-def named(graph: nx.Graph) -> tuple[list[str], list[tuple[str, str]]]:
+def named(graph):
     return [f"n{v}" for v in graph], [(f"n{u}", f"n{v}") for u, v in graph.edges]
 
 
-def distance(at: dict[str, tuple[float, float]], u: str, v: str) -> float:
+def distance(at, u, v):
     return float(np.hypot(at[u][0] - at[v][0], at[u][1] - at[v][1]))
 
 
 @pytest.fixture(scope="module")
-def graph() -> nx.Graph:
+def graph():
     return nx.powerlaw_cluster_graph(60, 2, 0.5, seed=3)
 
 
-def test_nodes_without_edges_all_find_their_own_place() -> None:
+def test_nodes_without_edges_all_find_their_own_place():
     at = layout([f"n{i}" for i in range(30)], [])
     assert min(distance(at, u, v) for u in at for v in at if u < v) > 0.05
 
 
 @pytest.mark.parametrize("size", [2, 7, 60, 500], ids=str)
-def test_every_node_lies_inside_the_frame(size: int) -> None:
+def test_every_node_lies_inside_the_frame(size):
     ids, edges = named(nx.barabasi_albert_graph(size, 1, seed=1))
     at = np.array(list(layout(ids, edges, aspect=1.6).values()))
     assert at.shape == (size, 2)
@@ -40,7 +40,7 @@ def test_every_node_lies_inside_the_frame(size: int) -> None:
     assert at[:, 1].max() <= 1
 
 
-def test_the_order_of_nodes_and_edges_does_not_matter(graph: nx.Graph) -> None:
+def test_the_order_of_nodes_and_edges_does_not_matter(graph):
     ids, edges = named(graph)
     before = layout(ids, edges)
     mixed = random.Random(5)
@@ -49,14 +49,14 @@ def test_the_order_of_nodes_and_edges_does_not_matter(graph: nx.Graph) -> None:
     assert layout([*ids, ids[0]], [(v, u) for u, v in edges] + edges[:5]) == before
 
 
-def test_a_path_is_drawn_as_a_straight_horizontal_line() -> None:
+def test_a_path_is_drawn_as_a_straight_horizontal_line():
     at = layout(list("abcde"), [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "e", 1)])
     steps = np.diff([at[node] for node in "abcde"], axis=0)
     assert np.abs(steps[:, 1]).max() < 0.02
     assert steps[:, 0] == pytest.approx(np.full(4, steps[:, 0].mean()), rel=0.02)
 
 
-def test_components_lie_apart() -> None:
+def test_components_lie_apart():
     ids, edges = named(nx.disjoint_union_all([nx.cycle_graph(8), nx.path_graph(4),
                                               nx.complete_graph(5), nx.empty_graph(3)]))
     at = layout(ids, edges)
@@ -68,14 +68,14 @@ def test_components_lie_apart() -> None:
             assert apart.max() > 0
 
 
-def test_majorization_reproduces_distances_that_fit_the_plane() -> None:
+def test_majorization_reproduces_distances_that_fit_the_plane():
     points = np.random.default_rng(2).normal(size=(25, 2))
     exact = np.linalg.norm(points[:, None] - points[None], axis=2)
     drawn = majorize(exact, points + np.random.default_rng(3).normal(size=(25, 2)), 500, 1e-9)
     assert np.linalg.norm(drawn[:, None] - drawn[None], axis=2) == pytest.approx(exact, abs=0.02)
 
 
-def stress(distance: np.ndarray, points: np.ndarray) -> float:
+def stress(distance, points):
     """Mean of ((d - |p_u - p_v|) / d)^2 over pairs, at the scale of the points that is best."""
     upper = np.triu_indices(len(points), 1)
     ratio = cdist(points, points)[upper] / distance[upper]
@@ -83,7 +83,7 @@ def stress(distance: np.ndarray, points: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(("size", "mean"), [(20, 2), (60, 2), (150, 3)], ids=str)
-def test_less_stress_than_the_layouts_of_networkx(size: int, mean: int) -> None:
+def test_less_stress_than_the_layouts_of_networkx(size, mean):
     graph = nx.powerlaw_cluster_graph(size, mean, 0.5, seed=size)
     for u, v in graph.edges:
         graph[u][v]["length"] = np.sqrt((graph.degree[u] + graph.degree[v]) / 2)
@@ -93,7 +93,7 @@ def test_less_stress_than_the_layouts_of_networkx(size: int, mean: int) -> None:
     assert stress(wanted, drawn) < 0.85 * stress(wanted, np.array([spring[v] for v in graph]))
 
 
-def test_overlapping_boxes_move_apart_along_the_shorter_way() -> None:
+def test_overlapping_boxes_move_apart_along_the_shorter_way():
     moved = separate(np.array([[50.0, 50], [60, 50]]), np.array([[40.0, 10], [40, 10]]),
                      np.array([200.0, 100]))
     assert moved[:, 0] == pytest.approx([50, 60])
@@ -101,13 +101,13 @@ def test_overlapping_boxes_move_apart_along_the_shorter_way() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf")], ids=str)
-def test_an_impossible_aspect_is_refused(wrong: float) -> None:
+def test_an_impossible_aspect_is_refused(wrong):
     with pytest.raises(ParameterError, match="aspect is"):
         layout(["a"], [], aspect=wrong)
 
 
 @pytest.mark.parametrize("leaves", [99, 245, 398])
-def test_a_star_whose_leaves_are_all_alike_is_laid_out(leaves: int) -> None:
+def test_a_star_whose_leaves_are_all_alike_is_laid_out(leaves):
     nodes = [str(i) for i in range(leaves + 1)]
     places = layout(nodes, [("0", leaf) for leaf in nodes[1:]])
     assert places.keys() == set(nodes)
@@ -116,8 +116,7 @@ def test_a_star_whose_leaves_are_all_alike_is_laid_out(leaves: int) -> None:
 
 @given(st.dictionaries(st.integers(0, 99).map(str), st.tuples(st.floats(0, 2), st.floats(0, 1)),
                        max_size=12), st.floats(0.5, 3))
-def test_a_spread_layout_keeps_who_is_left_of_and_above_whom(
-        positions: dict[str, tuple[float, float]], aspect: float) -> None:
+def test_a_spread_layout_keeps_who_is_left_of_and_above_whom(positions, aspect):
     wide = spread(positions, aspect)
     assert wide.keys() == positions.keys()
     for axis, size in ((0, aspect), (1, 1.0)):

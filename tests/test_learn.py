@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracles import dense_weights, rational_solution, states
 
-from qafd.learn.card import Card, film_card, problem, promise, proof
+from qafd.learn.card import film_card, problem, promise, proof
 from qafd.learn.cards import CARDS
 from qafd.resources import root
 
@@ -16,7 +16,7 @@ BY_KEY = {card.key: card for card in CARDS}
 EACH = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.key)
 
 
-def at(key: str, **settings: object) -> tuple[Card, object]:
+def at(key, **settings):
     card = BY_KEY[key]
     return card, replace(card.start, **settings)
 

@@ -4,8 +4,6 @@ import asyncio
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,10 +24,10 @@ NAMES = ("Steve Jobs", "Tim Cook", "Apple", "iPod", "iMac", "Amazon")
 class Words:
     """A tokenizer of words: the usual one would be downloaded."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.known: list[str] = []
 
-    def encode(self, content: str) -> list[int]:
+    def encode(self, content):
         tokens = []
         for piece in re.findall(r"\s*\S+", content):
             if piece not in self.known:
@@ -37,11 +35,11 @@ class Words:
             tokens.append(self.known.index(piece))
         return tokens
 
-    def decode(self, tokens: list[int]) -> str:
+    def decode(self, tokens):
         return "".join(self.known[token] for token in tokens)
 
 
-async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
+async def complete(prompt, system_prompt=None, **_):
     """A model that finds the known names of a text, and answers every question alike."""
     if "keywords" in prompt:
         return json.dumps({"high_level_keywords": ["products"], "low_level_keywords": list(NAMES[:3])})
@@ -54,11 +52,11 @@ async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> s
     return "\n".join([*lines, "<|COMPLETE|>"])
 
 
-async def embed(texts: list[str]) -> np.ndarray[Any, Any]:
+async def embed(texts):
     return np.asarray(local_embedder().embed(texts), dtype=np.float32)
 
 
-async def ask_lightrag(folder: Path, texts: list[str]) -> tuple[dict[str, Any], str, str]:
+async def ask_lightrag(folder, texts):
     """Index texts, and return what LightRAG retrieves for the question: as data, as text, answered."""
     from lightrag import LightRAG, QueryParam
     from lightrag.utils import EmbeddingFunc, Tokenizer
@@ -81,7 +79,7 @@ async def ask_lightrag(folder: Path, texts: list[str]) -> tuple[dict[str, Any], 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_what_lightrag_retrieves_is_imported_drawn_and_explained(tmp_path: Path) -> None:
+def test_what_lightrag_retrieves_is_imported_drawn_and_explained(tmp_path):
     knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path)
     with knowledge.store() as store:
         names = [row.name for row in store.documents.all()][:14]

@@ -8,7 +8,7 @@ import pytest
 
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan
-from qafd.retrieve.base import Corpus, Retrieval
+from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers.sentences import Sentences
 from qafd.retrieve.linear import TriGraph, activate
 from qafd.retrieve.seeds import Passages
@@ -16,7 +16,7 @@ from qafd.retrieve.seeds import Passages
 ASKED = np.array([1, 0, 0], np.float32)
 
 
-def toward(*cosines: float) -> np.ndarray:
+def toward(*cosines):
     """Unit rows with these cosines to the question."""
     return np.array([(x, math.sqrt(1 - x * x), 0) for x in cosines], np.float32)
 
@@ -25,7 +25,7 @@ def toward(*cosines: float) -> np.ndarray:
 # and b, sentence 1 (cosine 1/2) has a alone, sentence 2 (cosine 4/5) has b and c. p has a twice
 # and b once, r has b and c once each; p is nearer to the question than r.
 @pytest.fixture
-def corpus() -> Corpus:
+def corpus():
     names = np.eye(3, dtype=np.float32)[[2, 1, 1, 0, 0]]
     graph = Graph.build("abcpr", kinds=["entity"] * 3 + ["passage"] * 2,
                         source_rows=[0, 1, 1, 2], target_rows=[3, 3, 4, 4],
@@ -39,17 +39,17 @@ def corpus() -> Corpus:
                   {"sentences": sentences})
 
 
-def plan(*levels: str) -> QueryPlan:
+def plan(*levels):
     """A question whose keywords are all the name of entity a."""
     vectors = np.array([[0, 0, 1]] * len(levels), np.float32).reshape(-1, 3)
     return QueryPlan("q", tuple(Keyword("a", level) for level in levels), ASKED, vectors)
 
 
-def run(corpus: Corpus, *levels: str, **knobs: float) -> Retrieval:
+def run(corpus, *levels, **knobs):
     return TriGraph(**knobs).retrieve(corpus, plan(*levels))
 
 
-def test_activation_goes_through_the_best_sentence_of_each_entity(corpus: Corpus) -> None:
+def test_activation_goes_through_the_best_sentence_of_each_entity(corpus):
     # a has 1; its best sentence gives a and b 3/4; then b passes 3/4 * 4/5 to b and c, and a
     # 3/4 * 1/2 through its other sentence, which is below the threshold.
     spread = activate(corpus.graph, corpus.layers["sentences"], plan("low"), breadth=1,
@@ -62,7 +62,7 @@ def test_activation_goes_through_the_best_sentence_of_each_entity(corpus: Corpus
     assert sorted(spread.cosine) == [0, 1, 2]
 
 
-def test_the_walk_solves_the_page_rank_equation_of_the_method(corpus: Corpus) -> None:
+def test_the_walk_solves_the_page_rank_equation_of_the_method(corpus):
     # Bonuses: p has a twice (level 1) and b once (level 2), r has b once and c once (level 3).
     bonus = {3: math.log(3) * 1 + math.log(2) * 0.75 / 2,
              4: math.log(2) * 0.75 / 2 + math.log(2) * 0.6 / 3}
@@ -80,7 +80,7 @@ def test_the_walk_solves_the_page_rank_equation_of_the_method(corpus: Corpus) ->
     assert found == pytest.approx(dict(zip("abcpr", expected, strict=True)), abs=1e-8)
 
 
-def test_without_a_named_thing_the_walk_starts_at_the_passages(corpus: Corpus) -> None:
+def test_without_a_named_thing_the_walk_starts_at_the_passages(corpus):
     retrieval = run(corpus, "high", damping=0.0)
     assert [p.id for p in retrieval.ranking] == ["p", "r"]
     assert retrieval.seeds == ("p", "r")

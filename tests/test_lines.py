@@ -10,18 +10,18 @@ from local_models import extractor
 
 from qafd.reading.parsing import parse_with_notices
 from qafd.reading.text.lines import fresh_lines, is_field, typed_width, unwrap
-from qafd.records import Chunk, Document
+from qafd.records import Chunk
 
 words = st.lists(st.from_regex(r"[A-Za-z][a-z]{0,11}[.,;?!]?", fullmatch=True), min_size=1, max_size=80)
 
 
-def read(text: str, name: str = "notes.txt") -> Document:
+def read(text, name="notes.txt"):
     documents = parse_with_notices(name, text.encode(), ask=read_here).documents
     assert len(documents) == 1
     return documents[0]
 
 
-def headings(text: str) -> list[str]:
+def headings(text):
     return [mark.heading for mark in read(text).marks]
 
 
@@ -149,7 +149,7 @@ def test_a_label_goes_over_no_end_of_a_sentence(line, labeled):
     assert is_field(line) == labeled
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text):
     found = extractor().extract(Chunk("c", "d", "", text, 0, len(text))).sentences
     return [text[start:end] for start, end in found]
 

@@ -7,18 +7,18 @@ import pytest
 from rapidfuzz.distance import OSA
 
 from qafd.graph import Graph
-from qafd.plan.linking import Links, Names, is_misspelled, named_in, names_of
+from qafd.plan.linking import Names, is_misspelled, named_in, names_of
 from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, notice
 
 
-def names_in(*names: str, vectors: np.ndarray | None = None) -> Names:
+def names_in(*names, vectors=None):
     return Names(Graph.build([str(i) for i in range(len(names))], names, ["entity"] * len(names),
                              vectors=vectors, name_vectors=vectors))
 
 
-def linked(names: Names, question: str, vector: tuple[float, ...] = (1.0, 0.0)) -> Links:
+def linked(names, question, vector=(1.0, 0.0)):
     """The links of a question all of whose names have one vector."""
     nlp, _ = tagger()
     named = list(named_in(nlp(question)))
@@ -27,8 +27,7 @@ def linked(names: Names, question: str, vector: tuple[float, ...] = (1.0, 0.0)) 
 
 
 @pytest.mark.parametrize(("second", "stands"), [(0.81, True), (0.79, False)])
-def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
-        second: float, stands: bool) -> None:
+def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(second, stands):
     near = np.array([[0.0, 1.0], [second, (1 - second**2) ** 0.5]], np.float32)
     links = linked(names_in("Rome", "Ada Byron", vectors=near), "Who was Countess Lovelace?")
     assert links.keys == (("ada byron",) if stands else ())
@@ -37,7 +36,7 @@ def test_by_its_vector_a_name_stands_for_another_from_the_threshold_on(
     assert told.values["name"] == "Countess Lovelace"
 
 
-def test_one_word_of_a_name_means_its_only_bearer() -> None:
+def test_one_word_of_a_name_means_its_only_bearer():
     names = names_in("Pavel Novak", "Jana Novak", "Pavelka Hall")
     links = linked(names, "What did Pavel repair?")
     assert (links.keys, links.read) == (("pavel novak",), "What did Pavel repair?")
@@ -52,32 +51,32 @@ def test_one_word_of_a_name_means_its_only_bearer() -> None:
 
 @pytest.mark.parametrize("question", ["Which film is primarily in English?",
                                       "Which English film is it?"])
-def test_a_language_is_known_without_the_word(question: str) -> None:
+def test_a_language_is_known_without_the_word(question):
     links = linked(names_in("English Language", "Ada Byron"), question)
     assert (links.keys, links.written, links.notices) == (
         ("english language",), (("English", "english language"),), ())
 
 
-def test_a_stand_in_is_written_without_its_article() -> None:
+def test_a_stand_in_is_written_without_its_article():
     links = linked(names_in("Rome", "Ada Byron", vectors=np.array([[0, 1], [1, 0]], np.float32)),
                    "Who was the Countess Lovelace?")
     assert links.written == (("Countess Lovelace", "ada byron"),)
 
 
-def test_a_company_is_not_the_person_of_its_name_where_the_graph_has_both() -> None:
+def test_a_company_is_not_the_person_of_its_name_where_the_graph_has_both():
     names = names_in("Mara Vale", "The Mara Vale Company [7]")
     found = [key for key, _, _ in names.matches("Who left the Mara Vale Company to Mara Vale?")]
     assert found == ["mara vale company [7]", "mara vale"]
 
 
-def test_names_are_found_in_the_plural_where_it_is_wanted() -> None:
+def test_names_are_found_in_the_plural_where_it_is_wanted():
     names, question = names_in("Silver Medal", "Film"), "Which films won silver medals?"
     assert [key for key, _, _ in names.matches(question, plural=True)] == ["film", "silver medal"]
     assert not list(names.matches(question))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> None:
+def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed):
     rng = random.Random(seed)
     words = ["".join(rng.choices("abcdeéø1", k=rng.randint(2, 7))) for _ in range(60)]
     known = sorted({f"{rng.choice(words)} {rng.choice(words)}".title() for _ in range(150)})
@@ -107,12 +106,12 @@ def test_the_most_alike_name_is_the_one_that_comparing_all_finds(seed: int) -> N
     ("gernoble", "grenoble"), ("grenobel", "grenoble"), ("grenble", "grenoble"), ("grenblo", ""),
     ("Hale", ""),  # short
     ("valens", "")])  # as near to two names
-def test_of_a_name_as_few_letters_may_be_wrong_as_its_length_allows(typed: str, found: str) -> None:
+def test_of_a_name_as_few_letters_may_be_wrong_as_its_length_allows(typed, found):
     names = names_in("Ada Byron", "Grenoble", "Halle", "Valene", "Valons")
     assert names.alike(canonical(typed)) == found
 
 
-def test_the_names_of_a_graph_are_made_once_with_and_without_its_edits() -> None:
+def test_the_names_of_a_graph_are_made_once_with_and_without_its_edits():
     graph = Graph.build(["a", "b"], ["Kew Gardens", "Leer"], ["entity"] * 2)
     plain, edited = names_of(graph), names_of(graph, {"the park": "kew gardens"})
     assert plain is names_of(graph) is not edited

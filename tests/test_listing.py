@@ -2,17 +2,16 @@
 
 import pytest
 
-from qafd.curate.filelist import FileLine, listing
+from qafd.curate.filelist import listing
 from qafd.storage.rows import File
 
 
-def file(status: str = "done", passages: int = 4, extracted: int = 4, error: str = "",
-         deleted: bool = False) -> File:
+def file(status="done", passages=4, extracted=4, error="", deleted=False):
     return File("a.txt", status, error, ("Cut.",), 9, 1, passages, extracted, "now",
                 "then" if deleted else None)
 
 
-def line(one: File, working: bool = True, doubt: str = "") -> FileLine:
+def line(one, working=True, doubt=""):
     return listing([one], {"a.txt": doubt}, working)[0]
 
 
@@ -29,14 +28,12 @@ def line(one: File, working: bool = True, doubt: str = "") -> FileLine:
     (file("failed", 0, 0), False, "failed", None),
     (file("done", 0, 0), False, "done", 1.0),
     (file(deleted=True), True, "deleted", None)])
-def test_the_state_says_what_is_going_on(
-        one: File, working: bool, state: str, read: float | None) -> None:
+def test_the_state_says_what_is_going_on(one, working, state, read):
     assert (line(one, working).state, line(one, working).read) == (state, read)
 
 
 @pytest.mark.parametrize(("one", "doubt", "again"), [
     (file(), "", False), (file(), "In part.", True), (file("failed"), "", True),
     (file("cancelled"), "", True), (file("failed", deleted=True), "In part.", False)])
-def test_what_failed_was_stopped_or_is_doubted_can_be_read_again(
-        one: File, doubt: str, again: bool) -> None:
+def test_what_failed_was_stopped_or_is_doubted_can_be_read_again(one, doubt, again):
     assert line(one, doubt=doubt).retriable is again

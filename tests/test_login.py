@@ -3,9 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import free_port, served
@@ -30,7 +27,7 @@ CLAIMS = {
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def guarded(tmp_path_factory):
     """An app that lets one account of a provider in, and the file that says so."""
     home, port, provided = tmp_path_factory.mktemp("accounts"), free_port(), free_port()
     command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(provided)]
@@ -49,7 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
         provider.wait(10)
 
 
-def sign_in(view: Any, url: str, account: str) -> None:
+def sign_in(view, url, account):
     view.goto(url)
     view.get_by_role("link", name="Sign in").click()
     view.locator("input[name=sub]").fill(account)
@@ -57,8 +54,7 @@ def sign_in(view: Any, url: str, account: str) -> None:
 
 
 @pytest.mark.browser
-def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(
-        browser: Any, guarded: tuple[str, Path]) -> None:
+def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(browser, guarded):
     url, secrets = guarded
     view = browser.new_context().new_page()
     sign_in(view, f"{url}/?ws=songbook&best_mass=12", "ada")
@@ -78,8 +74,7 @@ def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(
 
 @pytest.mark.browser
 @pytest.mark.parametrize("account", ["charles", "told", "unsaid"])
-def test_an_account_that_is_not_allowed_sees_nothing(
-        account: str, browser: Any, guarded: tuple[str, Path]) -> None:
+def test_an_account_that_is_not_allowed_sees_nothing(account, browser, guarded):
     url, _ = guarded
     view = browser.new_context().new_page()
     sign_in(view, f"{url}/documents?ws=songbook", account)

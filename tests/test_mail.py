@@ -2,7 +2,6 @@
 
 import mailbox
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 from files import read_here
@@ -12,13 +11,14 @@ from hypothesis import strategies as st
 from qafd.errors import ParseError
 from qafd.reading.parsing import parse, parse_with_notices
 from qafd.reading.text.lines import is_row
-from qafd.records import Document, mark_at
+from qafd.records import mark_at
 
 letters = st.text(st.characters(categories=["L", "Nd"], max_codepoint=0x17f), min_size=1, max_size=30)
 
 
-def mail(subject: str = "The boat", text: str = "Dear Tom,\n\nthe boat leaks.\n",
-         sender: str = "Ann Lee <ann@club.example>") -> EmailMessage:
+def mail(
+        subject="The boat", text="Dear Tom,\n\nthe boat leaks.\n",
+        sender="Ann Lee <ann@club.example>"):
     written = EmailMessage()
     written["From"], written["To"], written["Subject"] = sender, "tom@club.example", subject
     written["Date"] = "Mon, 04 Mar 2024 09:11:54 +0100"
@@ -27,7 +27,7 @@ def mail(subject: str = "The boat", text: str = "Dear Tom,\n\nthe boat leaks.\n"
     return written
 
 
-def read(name: str, data: bytes) -> Document:
+def read(name, data):
     documents = parse_with_notices(name, data, ask=read_here).documents
     assert len(documents) == 1
     return documents[0]
@@ -68,7 +68,7 @@ def test_a_greeting_a_quotation_and_the_line_above_it_are_paragraphs():
         "is the boat dry?", "It is new."]
 
 
-def test_the_mails_of_a_mailbox_are_documents(tmp_path: Path):
+def test_the_mails_of_a_mailbox_are_documents(tmp_path):
     box = mailbox.mbox(tmp_path / "box")
     texts = ["The boat leaks.\nFrom May on it is dry.", "It is dry.", "Good."]
     for number, text in enumerate(texts, 1):

@@ -1,7 +1,5 @@
 """The map of a workspace in a real Chromium: search, click, keys and communities choose what is drawn."""
 
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +7,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
-def test_a_name_is_found_chosen_and_let_go(open_page: Callable[..., Any]) -> None:
+def test_a_name_is_found_chosen_and_let_go(open_page):
     page = open_page("/graph?part=Map")
     area = page.locator(".map")
     expect(area).to_have_attribute("data-painted", "1", timeout=60_000)
@@ -32,7 +30,7 @@ def test_a_name_is_found_chosen_and_let_go(open_page: Callable[..., Any]) -> Non
     expect(page.get_by_text("Ask about it")).to_be_hidden(timeout=30_000)
 
 
-def test_a_community_alone_has_its_names_written(open_page: Callable[..., Any]) -> None:
+def test_a_community_alone_has_its_names_written(open_page):
     page = open_page("/graph?part=Map")
     area = page.locator(".map")
     expect(area).to_have_attribute("data-painted", "1", timeout=60_000)

@@ -34,17 +34,17 @@ HOSTILE = [
 class Tags(HTMLParser):
     """Every tag with its attributes."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
         self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
 
 
-def check(text: str) -> None:
+def check(text):
     for tag, attributes in Tags(answer_html(text, {1, 2})).found:
         assert tag in ALLOWED
         if tag == "a":
@@ -57,14 +57,14 @@ def check(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *STRINGS])
-def test_a_hostile_reply_has_no_foreign_tag_attribute_or_link(text: str) -> None:
+def test_a_hostile_reply_has_no_foreign_tag_attribute_or_link(text):
     check(text)
 
 
 @given(st.lists(st.sampled_from([*HOSTILE[:22], "[1]", "[9]", "**", "*", "`", "\n", "- ", "text",
                                  "```\n", "<", ">", "\"", "&", "](", "!["]), max_size=12))
 @example(["[1", "]"])
-def test_no_mixture_of_hostile_pieces_does_either(pieces: list[str]) -> None:
+def test_no_mixture_of_hostile_pieces_does_either(pieces):
     check("".join(pieces))
 
 
@@ -84,29 +84,29 @@ def test_no_mixture_of_hostile_pieces_does_either(pieces: list[str]) -> None:
     ("**bold [2]**", '<p><b>bold <sup>[<a href="#source-2">2</a>]</sup></b></p>'),
     ("", ""),
 ])
-def test_known_markdown_is_rebuilt(text: str, html: str) -> None:
+def test_known_markdown_is_rebuilt(text, html):
     assert answer_html(text, {1, 2}) == html
 
 
-def test_a_terminal_gets_no_control_characters_and_unknown_numbers_are_marked() -> None:
+def test_a_terminal_gets_no_control_characters_and_unknown_numbers_are_marked():
     assert plain_text("a\x1b[31mb [1, 7]\u202e", {1}) == "a[31mb [1, 7: no such source]"
 
 
-def test_a_reply_without_end_is_cut() -> None:
+def test_a_reply_without_end_is_cut():
     assert len(answer_html("a" * 10 * LONGEST, set())) == LONGEST + len("<p></p>")
 
 
 @pytest.mark.parametrize(("cited", "expected"), [
     ("3, 1;2", [3, 1, 2]), ("1-3", [1, 2, 3]), ("2 – 2, 7", [2, 7]), ("3-1", [3, 1]),
     ("1-20", list(range(1, 21))), ("1-21", [1, 21])])
-def test_numbers_of_a_citation_keep_their_order_and_ranges_have_all(cited: str, expected: list[int]) -> None:
+def test_numbers_of_a_citation_keep_their_order_and_ranges_have_all(cited, expected):
     assert numbers(cited) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("By [1]: she sang.", ["1"]), ("She sang [1-3].", ["1-3"]), ("She sang 【1–2†x】.", ["1, 2"]),
     ("[1]: http://evil", []), ("a\n[2]: x", []), ("a [2](http://evil)", []), ("[2] is", ["2"])])
-def test_a_colon_and_a_range_belong_to_citations(text: str, expected: list[str]) -> None:
+def test_a_colon_and_a_range_belong_to_citations(text, expected):
     assert [found[1] for found in CITED.finditer(bracket_citations(text))] == expected
 
 

@@ -1,8 +1,6 @@
 """The mass in a real Chromium: the picture follows the control by itself, and the server agrees."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -19,8 +17,7 @@ WATCH = f"""() => {{
 }}"""
 
 
-def test_the_picture_follows_the_mass_and_the_server_draws_the_same(
-        open_page: Callable[..., Any]) -> None:
+def test_the_picture_follows_the_mass_and_the_server_draws_the_same(open_page):
     page = open_page()
     control = page.locator(".st-key-mass input[type=range]")
     painted = page.locator("[data-painted]").first

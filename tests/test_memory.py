@@ -21,7 +21,7 @@ st.session_state.shown = values + [memory.is_private(), memory.exchange("questio
 """
 
 
-def visit(app: AppTest, page: str, **query: str) -> list[object]:
+def visit(app, page, **query):
     """Show a page with a link; return the values that it sees."""
     for key in list(app.query_params):
         if key != "page":
@@ -33,11 +33,11 @@ def visit(app: AppTest, page: str, **query: str) -> list[object]:
     return list(app.session_state.shown)
 
 
-def app() -> AppTest:
+def app():
     return AppTest.from_string(SCRIPT)
 
 
-def test_a_control_is_kept_over_other_pages_and_a_link_wins_over_the_usual_value() -> None:
+def test_a_control_is_kept_over_other_pages_and_a_link_wins_over_the_usual_value():
     at = app()
     assert visit(at, "one") == [5, "flow", 2, False, "one"]
     at.slider(key="mass").set_value(7).run()
@@ -46,7 +46,7 @@ def test_a_control_is_kept_over_other_pages_and_a_link_wins_over_the_usual_value
     assert visit(app(), "one", mass="3", tab="One") == [3, "flow", 1, False, "one"]
 
 
-def test_a_link_to_a_page_without_the_control_is_kept_for_the_next() -> None:
+def test_a_link_to_a_page_without_the_control_is_kept_for_the_next():
     at = app()
     assert visit(at, "other", mass="4")[0] == "4"
     assert visit(at, "third")[0] == "none"
@@ -54,7 +54,7 @@ def test_a_link_to_a_page_without_the_control_is_kept_for_the_next() -> None:
     assert visit(at, "third")[0] == "4"
 
 
-def test_all_but_some_controls_are_forgotten() -> None:
+def test_all_but_some_controls_are_forgotten():
     at = app()
     visit(at, "one")
     at.slider(key="mass").set_value(7).run()
@@ -63,7 +63,7 @@ def test_all_but_some_controls_are_forgotten() -> None:
     assert visit(at, "one")[:3] == [5, "weight", 2]
 
 
-def test_a_control_that_is_set_for_the_next_run_begins_with_that_value() -> None:
+def test_a_control_that_is_set_for_the_next_run_begins_with_that_value():
     at = app()
     visit(at, "one")
     visit(at, "put")
@@ -72,7 +72,7 @@ def test_a_control_that_is_set_for_the_next_run_begins_with_that_value() -> None
     assert visit(at, "one")[0] == 2
 
 
-def test_results_are_computed_once_for_a_key_and_a_cleared_widget_has_another_key() -> None:
+def test_results_are_computed_once_for_a_key_and_a_cleared_widget_has_another_key():
     at = AppTest.from_string("""
 import streamlit as st
 from qafd.app import session as memory

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from clicks import page, press, shown
-from faults import FaultServer
 
 from qafd.ingest.jobs import enqueue, needs_worker, work
 from qafd.ingest.reader import ModelChoice, choose, read_choice
@@ -17,7 +16,7 @@ KEY = "sk-CANARY-0123456789"
 
 
 @pytest.fixture
-def embedded(home: Path, server: FaultServer) -> KnowledgeGraph:
+def embedded(home, server):
     """A workspace whose vectors came from the endpoint."""
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
@@ -26,8 +25,7 @@ def embedded(home: Path, server: FaultServer) -> KnowledgeGraph:
     return knowledge
 
 
-def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
-        embedded: KnowledgeGraph, server: FaultServer) -> None:
+def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(embedded, server):
     before = len(server.bodies)
     app = page("explore", ws="mine", q="Whom did Ada Lovelace meet?")
     assert not app.error
@@ -38,9 +36,8 @@ def test_a_workspace_embedded_by_an_endpoint_is_opened_and_asked(
     assert "vectors, 4 dimensions" in shown(page("settings", ws="mine"))
 
 
-def test_vectors_are_computed_anew_with_the_model_of_the_settings(
-        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys: list[object] = []
+def test_vectors_are_computed_anew_with_the_model_of_the_settings(home, server, monkeypatch):
+    keys = []
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda _, given: keys.append(given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
@@ -59,8 +56,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(
     assert len(knowledge.graph)
 
 
-def test_a_failed_job_goes_on_at_a_button(
-        home: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_job_goes_on_at_a_button(home, server, monkeypatch):
     monkeypatch.setattr("qafd.app.documents.models.start_worker",
                         lambda path, given: work(path, processes=1, keys=given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
@@ -77,11 +73,11 @@ def test_a_failed_job_goes_on_at_a_button(
     assert not [button for button in page("documents", ws="mine").button if button.label == "Go on"]
 
 
-def test_a_job_is_read_with_the_key_of_who_asked_or_waits(home: Path, server: FaultServer) -> None:
+def test_a_job_is_read_with_the_key_of_who_asked_or_waits(home, server):
     ada, bob = {server.url: "key of ada"}, {server.url: "key of bob"}
     knowledge = KnowledgeGraph.open(home / "mine.db")
 
-    def unread() -> list[str]:
+    def unread():
         return [file.name for file in store.files.all() if file.status == "queued"]
 
     with knowledge.store() as store:
@@ -101,7 +97,7 @@ def test_a_job_is_read_with_the_key_of_who_asked_or_waits(home: Path, server: Fa
         assert b"key of" not in Path(knowledge.place.written).read_bytes()
 
 
-def test_files_of_a_failed_job_are_read_with_no_other_key(home: Path, server: FaultServer) -> None:
+def test_files_of_a_failed_job_are_read_with_no_other_key(home, server):
     ada, bob = {server.url: "key of ada"}, {server.url: "key of bob"}
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:
@@ -118,7 +114,7 @@ def test_files_of_a_failed_job_are_read_with_no_other_key(home: Path, server: Fa
 
 
 @pytest.fixture
-def read_by_a_model(home: Path, server: FaultServer) -> KnowledgeGraph:
+def read_by_a_model(home, server):
     """A workspace that a model shall read, with one file that waits to be read."""
     server.reply = lambda _: ('("entity"<|>Ada Lovelace<|>PERSON<|>A mathematician.)##\n'
                               '("entity"<|>London<|>LOCATION<|>A city.)<|COMPLETE|>')
@@ -131,8 +127,7 @@ def read_by_a_model(home: Path, server: FaultServer) -> KnowledgeGraph:
 
 
 def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
-        read_by_a_model: KnowledgeGraph, server: FaultServer,
-        monkeypatch: pytest.MonkeyPatch) -> None:
+        read_by_a_model, server, monkeypatch):
     monkeypatch.setattr("qafd.app.documents.models.start_worker",
                         lambda path, given: work(path, processes=1, keys=given))
     app = page("documents", ws="mine")

@@ -18,11 +18,11 @@ IDLE = '[data-test-script-state="notRunning"]'
 Open = Callable[..., Any]
 
 
-def number(page: Any, name: str) -> float:
+def number(page, name):
     return float(page.locator(MOVIE).get_attribute(f"data-{name}"))
 
 
-def test_the_browser_repeats_the_pushes_of_the_library(open_page: Open) -> None:
+def test_the_browser_repeats_the_pushes_of_the_library(open_page):
     card = CARDS[0]
     movie = film_card(card, card.start)
     frames = list(states(movie, movie.takes[0]))
@@ -37,11 +37,11 @@ def test_the_browser_repeats_the_pushes_of_the_library(open_page: Open) -> None:
     assert number(page, "push") == 0
 
 
-def test_playing_500_pushes_asks_nothing_of_the_server(open_page: Open) -> None:
+def test_playing_500_pushes_asks_nothing_of_the_server(open_page):
     page = open_page("/lab?experiment=Movie&best_mass=60")
     page.locator(MOVIE).wait_for(timeout=60_000)
     page.locator(IDLE).wait_for(state="attached", timeout=30_000)
-    asked: list[str] = []
+    asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url))
     mass = number(page, "mass")
@@ -56,7 +56,7 @@ def test_playing_500_pushes_asks_nothing_of_the_server(open_page: Open) -> None:
     assert asked == []
 
 
-def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:
+def test_pushing_by_hand_ends_at_the_exact_solution(open_page):
     card = next(card for card in CARDS if card.mode == "push")
     page = open_page(f"/learn?card={card.key}")
     page.locator(MOVIE).wait_for(timeout=30_000)
@@ -73,7 +73,7 @@ def test_pushing_by_hand_ends_at_the_exact_solution(open_page: Open) -> None:
     assert number(page, "excess") == pytest.approx(card.start.mass - 1)
 
 
-def test_the_link_of_a_cell_with_the_most_seeds_has_its_settings(open_page: Open, app_url: str) -> None:
+def test_the_link_of_a_cell_with_the_most_seeds_has_its_settings(open_page, app_url):
     page = open_page("/lab")
     page.locator(".js-plotly-plot").first.wait_for(timeout=60_000)
     page.locator(IDLE).wait_for(state="attached", timeout=30_000)

@@ -7,7 +7,6 @@ import pytest
 
 from qafd.flow.weights import Gates, Similarity, Weights
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan
 from qafd.retrieve.multihop import LAYER, MultiHop
@@ -84,7 +83,7 @@ def test_seeds_are_the_ends_of_the_nearest_facts_and_passages(corpus, plan):
     assert set(without.seeds) == {"a", "b"}
 
 
-def test_the_preset_of_the_paper_finds_both_hops(songs: KnowledgeGraph) -> None:
+def test_the_preset_of_the_paper_finds_both_hops(songs):
     found = songs.retrieve(BORN, "qafd-multihop")
     assert found.method == "multihop"
     assert found.params["alpha"] == 2.0

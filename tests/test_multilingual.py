@@ -28,7 +28,7 @@ GERMAN = [(f"{i}.txt", f"Die Fähre nach Lindau {i} fährt nicht, wenn der Wind 
 
 
 @pytest.fixture(scope="module")
-def file() -> ModelFile:
+def file():
     return ModelFile(checked_file(*MODEL_FILE))
 
 
@@ -46,7 +46,7 @@ def test_weights_of_four_bits_are_unpacked(file):
     assert np.array_equal(file.rows("emb.word", 384, [7])[0], np.array(row, np.float32))
 
 
-def float_vector(file: ModelFile, ids: list[int]) -> np.ndarray:
+def float_vector(file, ids):
     """The unit mean of the states of some tokens, computed with floats from the weights as packed."""
     def norm(states, name):
         apart = states - states.mean(-1, keepdims=True)

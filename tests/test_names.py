@@ -1,8 +1,6 @@
 """The app answers under its own names only, and only its own pages open its websocket."""
 
 import http.client
-from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import served
@@ -10,15 +8,14 @@ from conftest import served
 from qafd.app.middleware import OwnNames
 
 
-def answer(host: str, names: tuple[str, ...] = (), origin: str | None = None,
-           kind: str = "http", any_name: bool = False, scheme: str = "http") -> str | int:
+def answer(host, names=(), origin=None, kind="http", any_name=False, scheme="http"):
     """What becomes of a request: "inside", the status of a refusal, or the kind of a message."""
-    sent: list[Any] = []
+    sent = []
 
-    async def inside(scope: Any, receive: Any, send: Any) -> None:
+    async def inside(scope, receive, send):
         await send({"type": "inside"})
 
-    async def send(message: Any) -> None:
+    async def send(message):
         sent.append(message)
 
     headers = [(b"host", host.encode())]
@@ -32,7 +29,7 @@ def answer(host: str, names: tuple[str, ...] = (), origin: str | None = None,
 
 @pytest.mark.parametrize("host", [
     "127.0.0.1:8501", "localhost:8501", "LOCALHOST", "[::1]:8501", "192.168.1.5:8501"])
-def test_digits_and_localhost_are_names_of_the_app(host: str) -> None:
+def test_digits_and_localhost_are_names_of_the_app(host):
     assert answer(host) == "inside"
 
 
@@ -40,11 +37,11 @@ def test_digits_and_localhost_are_names_of_the_app(host: str) -> None:
     "evil.example", "evil.example:8501", "localhost.evil.example", "127.0.0.1.evil.example",
     "", ":8501", "127.0.0.1:x", "[::1", "evil.example@127.0.0.1.evil.example"])
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_a_name_of_somebody_else_is_refused_on_every_route(host: str, kind: str) -> None:
+def test_a_name_of_somebody_else_is_refused_on_every_route(host, kind):
     assert answer(host, kind=kind) in (421, "websocket.close")
 
 
-def test_a_name_that_was_given_is_one_of_the_app() -> None:
+def test_a_name_that_was_given_is_one_of_the_app():
     assert answer("notes.example", ("Notes.example",)) == "inside"
     assert answer("notes.example:443", ("notes.example",)) == "inside"
     assert answer("other.example", ("notes.example",)) == 421
@@ -62,21 +59,20 @@ def test_a_name_that_was_given_is_one_of_the_app() -> None:
     ("127.0.0.1:8501", "https://notes.example", True),
     ("notes.example", "https://notes.example", True),
 ])
-def test_a_websocket_is_opened_by_a_page_of_the_same_host_and_port(
-        host: str, origin: str | None, passes: bool) -> None:
+def test_a_websocket_is_opened_by_a_page_of_the_same_host_and_port(host, origin, passes):
     said = answer(host, ("notes.example",), origin, "websocket")
     assert said == ("inside" if passes else "websocket.close")
 
 
-def test_a_websocket_behind_a_proxy_of_another_scheme_has_the_port_of_the_scheme() -> None:
+def test_a_websocket_behind_a_proxy_of_another_scheme_has_the_port_of_the_scheme():
     assert answer("10.0.0.1", (), "https://10.0.0.1", "websocket", scheme="ws") == "inside"
 
 
 @pytest.mark.browser
-def test_a_running_app_answers_a_rebound_name_nowhere(tmp_path: Path) -> None:
+def test_a_running_app_answers_a_rebound_name_nowhere(tmp_path):
     with served(("qafd", "demo", "--name", "notes.example", "--port"), tmp_path,
                 QAFD_HOME=str(tmp_path)) as url:
-        def status(route: str, host: str, **more: str) -> int:
+        def status(route, host, **more):
             connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
             connection.request("GET", route, headers={"Host": host, **more})
             try:

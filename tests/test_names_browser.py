@@ -4,16 +4,16 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from test_browser import PAINTED, Open, settle
+from test_browser import PAINTED, settle
 
 pytestmark = pytest.mark.browser
 
 
-def lit(name: str) -> re.Pattern[str]:
+def lit(name):
     return re.compile(rf"\b{name}\b")
 
 
-def test_a_name_of_the_answer_lights_its_node_and_selects_it_and_a_node_its_name(open_page: Open) -> None:
+def test_a_name_of_the_answer_lights_its_node_and_selects_it_and_a_node_its_name(open_page):
     page = open_page("/", width=1280)
     page.wait_for_selector(PAINTED, timeout=30_000)
     settle(page)

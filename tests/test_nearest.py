@@ -34,7 +34,7 @@ def test_ties_go_to_the_lower_row():
     assert nearest(vectors, vectors[:1], 4).rows.tolist() == [0, 1, 2, 3]
 
 
-def test_only_the_rows_among_which_is_sought_are_found() -> None:
+def test_only_the_rows_among_which_is_sought_are_found():
     vectors = np.array([[1, 0], [0.6, 0.8], [0.8, 0.6]], np.float32)
     found = nearest(vectors, vectors[[0]], 2, among=np.array([1, 2]))
     assert found.rows.tolist() == [2, 1]

@@ -1,7 +1,6 @@
 """Nothing that can be clicked or asked ends in an error that nobody words."""
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,20 +29,20 @@ STRANGE = (
     "word " * 400, "Ada\tLovelace\nmet\r\nwhom", "https://example.org/?q=Ada")
 
 
-def _guards(function: ast.AST) -> Iterator[str]:
+def _guards(function):
     """What a function compares with a number, as source."""
     for node in ast.walk(function):
         if isinstance(node, ast.Compare) and isinstance(node.comparators[-1], ast.Constant):
             yield ast.unparse(node.left)
 
 
-def _last_name(node: ast.expr) -> str:
+def _last_name(node):
     if isinstance(node, ast.Call):
         return _last_name(node.func)
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def unguarded(source: str) -> list[str]:
+def unguarded(source):
     """Divisions by a mass, capacity or total that the same function does not compare with 0."""
     found = []
     for function in ast.walk(ast.parse(source)):
@@ -57,29 +56,28 @@ def unguarded(source: str) -> list[str]:
     return found
 
 
-def test_the_search_for_divisions_finds_the_two_that_crashed() -> None:
+def test_the_search_for_divisions_finds_the_two_that_crashed():
     assert unguarded("def nearness(found):\n return found.held / found.capacity") == [
         "nearness: found.held / found.capacity"]
     assert unguarded("def rows(found):\n return found.rest / found.total")
     assert not unguarded("def share(part, whole):\n return part / whole if whole > 0 else 0")
 
 
-def test_no_part_is_divided_by_a_whole_that_may_be_nothing() -> None:
+def test_no_part_is_divided_by_a_whole_that_may_be_nothing():
     found = [f"{path.relative_to(ROOT)}: {what}" for path in LINTED
              for what in unguarded(path.read_text("utf-8"))]
     assert not found, "use qafd.view.drawing.share_of, or compare the whole with 0 first"
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
-def sample(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def sample(request, tmp_path_factory):
     """Each bundled sample."""
     return KnowledgeGraph.sample(request.param, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.mark.parametrize("mass", [None, 0.0])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_node_and_edge_of_every_preset_has_its_sentence(
-        sample: KnowledgeGraph, preset: str, mass: float | None) -> None:
+def test_every_node_and_edge_of_every_preset_has_its_sentence(sample, preset, mass):
     graph, method = sample.graph, PRESETS[preset].method.fit_to(sample.graph)
     plan = sample.plan(EXAMPLES[sample.name][0])
     if mass is not None:
@@ -101,8 +99,7 @@ def test_every_node_and_edge_of_every_preset_has_its_sentence(
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_every_method_answers_and_gives_reasons_on_every_sample(
-        sample: KnowledgeGraph, method: str) -> None:
+def test_every_method_answers_and_gives_reasons_on_every_sample(sample, method):
     for question in EXAMPLES[sample.name][:1]:
         plan = sample.plan(question)
         retrieval = sample.retrieve(plan, method)
@@ -115,7 +112,7 @@ TEXTS = {"nothing": "", "one passage": "nothing here has a name, so it goes.",
 
 
 @pytest.fixture(scope="module", params=TEXTS)
-def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def tiny(request, tmp_path_factory):
     """A workspace of nothing, of one passage without a name, or of one name."""
     knowledge = KnowledgeGraph.open(tmp_path_factory.mktemp("tiny") / "tiny.db")
     if TEXTS[request.param]:
@@ -124,7 +121,7 @@ def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_the_strangest_questions_have_an_answer_or_one_sentence(tiny: KnowledgeGraph, method: str) -> None:
+def test_the_strangest_questions_have_an_answer_or_one_sentence(tiny, method):
     for question in STRANGE:
         try:
             plan = tiny.plan(question)
@@ -139,7 +136,7 @@ def test_the_strangest_questions_have_an_answer_or_one_sentence(tiny: KnowledgeG
                 assert ask(id).id == id
 
 
-def test_the_page_shows_a_seed_without_neighbors(home: Path) -> None:
+def test_the_page_shows_a_seed_without_neighbors(home):
     apple = KnowledgeGraph.sample("apple-amazon", home)
     question = EXAMPLES["apple-amazon"][0]
     retrieval = apple.retrieve(question, PRESETS["paper"].method.fit_to(apple.graph))

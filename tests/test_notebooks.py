@@ -2,14 +2,11 @@
 
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from streamlit.testing.v1 import AppTest
-
-from qafd.knowledge import KnowledgeGraph
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples" / "notebooks").glob("*.ipynb"))
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -17,7 +14,7 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_example_notebook_compares_and_draws(path: Path) -> None:
+def test_an_example_notebook_compares_and_draws(path):
     notebook = nbformat.read(path, 4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert len(code[0].source.split("\n")) <= 12
@@ -28,7 +25,7 @@ def test_an_example_notebook_compares_and_draws(path: Path) -> None:
     assert "iframe" in last[-1]["data"]["text/html"]
 
 
-def test_the_picture_of_a_retrieval_is_one_page_without_network(apple: KnowledgeGraph) -> None:
+def test_the_picture_of_a_retrieval_is_one_page_without_network(apple):
     retrieval = apple.retrieve(QUESTION)
     page = retrieval.to_html()
     assert "default-src 'none'" in page
@@ -37,7 +34,7 @@ def test_the_picture_of_a_retrieval_is_one_page_without_network(apple: Knowledge
     assert unescape(frame.partition('srcdoc="')[2].partition('" title=')[0]) == page
 
 
-def test_show_displays_the_picture(apple: KnowledgeGraph, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_displays_the_picture(apple, capsys):
     from IPython.core.displaypub import CapturingDisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -52,8 +49,8 @@ def test_show_displays_the_picture(apple: KnowledgeGraph, capsys: pytest.Capture
     assert "iframe" in published.outputs[0]["data"]["text/html"]
 
 
-def test_another_streamlit_app_draws_a_retrieval(apple: KnowledgeGraph) -> None:
-    def script(url: str, question: str) -> None:
+def test_another_streamlit_app_draws_a_retrieval(apple):
+    def script(url, question):
         import streamlit as st
 
         from qafd.knowledge import KnowledgeGraph
@@ -61,7 +58,7 @@ def test_another_streamlit_app_draws_a_retrieval(apple: KnowledgeGraph) -> None:
 
         st.write(f"selected: {subgraph(KnowledgeGraph(url).retrieve(question))}")
 
-    app: Any = AppTest.from_function(script, args=(apple.url, QUESTION), default_timeout=60).run()
+    app = AppTest.from_function(script, args=(apple.url, QUESTION), default_timeout=60).run()
     assert not app.exception
     assert app.get("bidi_component")
     assert app.markdown[0].value == "selected: None"

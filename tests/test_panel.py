@@ -14,32 +14,31 @@ from qafd.view.drawing import Drawing, Look, Scale, place_on_ramp
 from qafd.view.panel import clean, panel_data
 
 
-def node(name: str, importance: float = 1.0, kind: str = "entity", state: str = "saturated",
-         **more: float | bool) -> RetrievedNode:
+def node(name, importance=1.0, kind="entity", state="saturated", **more):
     return RetrievedNode(name, name.upper(), kind, importance, 1.0, state, given_reason("because"), **more)
 
 
-def edge(u: str, v: str, flow: float = 0.0, weight: float = 1.0, label: str = "") -> RetrievedEdge:
+def edge(u, v, flow=0.0, weight=1.0, label=""):
     return RetrievedEdge(u, v, "relation", flow, weight, label)
 
 
-def retrieval(nodes: list[RetrievedNode], edges: list[RetrievedEdge]) -> Retrieval:
+def retrieval(nodes, edges):
     return Retrieval("question", "qafd", {}, tuple(n.id for n in nodes if n.seed), tuple(nodes),
                      tuple(edges), ())
 
 
-def spread(*retrievals: Retrieval) -> dict[str, tuple[float, float]]:
+def spread(*retrievals):
     """Any layout: nodes along a diagonal."""
     ids = sorted({n.id for r in retrievals for n in r.nodes})
     return {v: (1.45 * (i + 1) / (len(ids) + 1), (i + 1) / (len(ids) + 1))
             for i, v in enumerate(ids)}
 
 
-def names(data: dict[str, object], panel: int = 0) -> list[str]:
+def names(data, panel=0):
     return [data["nodes"][n["n"]]["id"] for n in data["panels"][panel]["nodes"]]
 
 
-def flows_between(before: Retrieval) -> dict[tuple[str, str], float]:
+def flows_between(before):
     """What passes between entities when the passages are eliminated one after the other."""
     passages = {n.id: n.source for n in before.nodes if n.kind == "passage"}
     flows = {(e.source, e.target): e.flow for e in before.edges}
@@ -61,7 +60,7 @@ def flows_between(before: Retrieval) -> dict[tuple[str, str], float]:
     return {(u, v): flow for (u, v), flow in shares.items() if u != v}
 
 
-def difference(after: Retrieval, between: dict[tuple[str, str], float]) -> float:
+def difference(after, between):
     """The most by which a drawn flow is not what passes between two entities less what comes back."""
     drawn = {(e.source, e.target): e.flow for e in after.edges}
     left = [0.0]
@@ -71,7 +70,7 @@ def difference(after: Retrieval, between: dict[tuple[str, str], float]) -> float
     return max(left)
 
 
-def test_a_passage_hands_its_flow_on_in_proportion() -> None:
+def test_a_passage_hands_its_flow_on_in_proportion():
     # 3 + 1 come in, 2 and 1 go on, 1 is held: of the 3 from a, 3/4 of each share.
     before = retrieval([node("a"), node("b"), node("c"), node("d"), node("p", kind="passage")],
                        [edge("a", "p", 3), edge("b", "p", 1), edge("p", "c", 2),
@@ -81,7 +80,7 @@ def test_a_passage_hands_its_flow_on_in_proportion() -> None:
         ("a", "c"): 1.5, ("a", "d"): 0.75, ("b", "c"): 0.5, ("b", "d"): 0.25})
 
 
-def test_the_weight_through_a_passage_is_that_of_its_elimination() -> None:
+def test_the_weight_through_a_passage_is_that_of_its_elimination():
     # Springs of 2 and 6 in a row are one of 2 * 6 / 8; a direct one of 1 is added.
     before = retrieval([node("a"), node("b"), node("p", kind="passage")],
                        [edge("a", "p", 1, weight=2), edge("p", "b", 1, weight=6),
@@ -93,7 +92,7 @@ def test_the_weight_through_a_passage_is_that_of_its_elimination() -> None:
 @given(st.integers(0, 10**6))
 @example(0)
 @settings(max_examples=60, deadline=None)
-def test_contraction_is_the_elimination_of_one_passage_after_the_other(seed: int) -> None:
+def test_contraction_is_the_elimination_of_one_passage_after_the_other(seed):
     rng = random.Random(seed)
     nodes = [node(f"e{i}", source=rng.random()) for i in range(rng.randrange(1, 9))]
     nodes += [node(f"p{i}", kind="passage", source=rng.choice([0.0, rng.random()]))
@@ -106,7 +105,7 @@ def test_contraction_is_the_elimination_of_one_passage_after_the_other(seed: int
     assert difference(after, flows_between(before)) < 1e-8
 
 
-def test_the_sample_balances_and_keeps_its_entities() -> None:
+def test_the_sample_balances_and_keeps_its_entities():
     before = apple(7)
     after = contract_passages(before)
     between = flows_between(before)
@@ -115,7 +114,7 @@ def test_the_sample_balances_and_keeps_its_entities() -> None:
     assert not any(between.get((v, u), 0.0) * flow for (u, v), flow in between.items()), "downhill"
 
 
-def test_what_another_panel_shows_is_a_ghost_here() -> None:
+def test_what_another_panel_shows_is_a_ghost_here():
     one, two = retrieval([node("a")], []), retrieval([node("b")], [])
     data = panel_data([one, two], positions=spread(one, two), look=Look(others=[node("c")]))
     assert [n["id"] for n in data["nodes"]] == ["a", "b"]
@@ -130,30 +129,29 @@ def test_what_another_panel_shows_is_a_ghost_here() -> None:
     ("tab\tand\nline", "tab and line"),
     ("\ud800lone", "lone"), ("  ", ""), ("\x00\x1b[0m", "[0m"), ("👩\u200d🚀", "👩\u200d🚀"),
     ("مرحبا", "مرحبا"), ("x" * 31, "x" * 29 + "…")], ids=ascii)
-def test_names_become_one_harmless_line(text: str, shown: str) -> None:
+def test_names_become_one_harmless_line(text, shown):
     assert clean(text, 30) == shown
 
 
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"thickness": "width"}, "thickness is 'width'"),
     ({"limit": 0}, "limit is 0")], ids=str)
-def test_impossible_drawings_are_refused(wrong: dict[str, object], message: str) -> None:
+def test_impossible_drawings_are_refused(wrong, message):
     with pytest.raises(ParameterError, match=message):
         Drawing(**wrong)
 
 
-def test_without_a_scale_colors_are_square_roots_of_shares() -> None:
+def test_without_a_scale_colors_are_square_roots_of_shares():
     one = retrieval([node("a", 4.0), node("b", 1.0)], [])
     panel = panel_data([one], positions=spread(one))["panels"][0]
     assert [n["t"] for n in panel["nodes"]] == [1.0, 0.5]
 
 
 @given(st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
-def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own: float,
-                                                                       other: float) -> None:
+def test_on_one_scale_equal_importance_and_flow_look_equal_at_any_mass(own, other):
     scale = Scale(100.0, 10.0, 20, 30)
 
-    def look(most: float) -> tuple[float, float]:
+    def look(most):
         one = retrieval([node("a", own), node("b", most)], [edge("a", "b", own), edge("b", "a", most)])
         data = panel_data([one], positions=spread(one), look=Look(scale=scale))
         panel, index = data["panels"][0], {n["id"]: i for i, n in enumerate(data["nodes"])}

@@ -531,7 +531,7 @@ def test_bombs_do_not_swell_the_calling_process():
     assert grown < 20_000 * (1024 if sys.platform == "darwin" else 1)
 
 
-def rows(megabytes: int) -> bytes:
+def rows(megabytes):
     line = "{},Town{},{},a note about thing {}: " + "and more " * 20 + "\n"
     lines = (line.format(i, i % 97, 3.5 * i, i) for i in range(megabytes * 4500))
     return ("id,city,amount,comment\n" + "".join(lines)).encode()

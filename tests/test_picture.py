@@ -2,40 +2,34 @@
 
 import json
 import zlib
-from pathlib import Path
-from typing import Any
 
 import pytest
 from clicks import page, shown
-from streamlit.testing.v1 import AppTest
-
-from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.base import Retrieval
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
-def sent(app: AppTest) -> dict[str, Any]:
+def sent(app):
     """The data of each component that has some, by its name."""
     protos = [element.proto for element in app.get("bidi_component")]
     return {proto.component_name.removeprefix("qafd."): json.loads(zlib.decompress(proto.bytes))
             for proto in protos if proto.bytes}
 
 
-def drawn(**controls: str) -> dict[str, Any]:
+def drawn(**controls):
     return sent(page("explore", **controls))
 
 
-def places(data: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def places(data):
     return {node["id"]: (node["x"], node["y"]) for node in data["panel"]["nodes"]}
 
 
 @pytest.fixture
-def retrieval(apple: KnowledgeGraph) -> Retrieval:
+def retrieval(apple):
     return apple.retrieve(QUESTION)
 
 
-def test_a_move_of_the_mass_changes_no_place_and_no_scale(home: Path) -> None:
+def test_a_move_of_the_mass_changes_no_place_and_no_scale(home):
     little, usual, much = (drawn(best_mass=mass) for mass in ("5", "30", "100"))
     assert [data["panel"]["mass"] for data in (little, usual, much)] == [5, 30, 100]
     for data in (little, much):
@@ -47,7 +41,7 @@ def test_a_move_of_the_mass_changes_no_place_and_no_scale(home: Path) -> None:
         assert data["mass"]["up"] == usual["mass"]["up"]
 
 
-def test_the_scale_ends_at_twice_the_suggested_mass(home: Path, apple: KnowledgeGraph) -> None:
+def test_the_scale_ends_at_twice_the_suggested_mass(home, apple):
     twice = apple.retrieve(QUESTION, mass=60.0)
     scale = drawn()["mass"]["scale"]
     assert scale["importance"] == pytest.approx(max(node.importance for node in twice.nodes))
@@ -56,12 +50,11 @@ def test_the_scale_ends_at_twice_the_suggested_mass(home: Path, apple: Knowledge
 
 @pytest.mark.parametrize("controls", [
     {"thickness": "weight"}, {"best_diffusions": "each"}, {"edges": "Both"}], ids=str)
-def test_the_browser_gets_every_mass_of_one_diffusion_whose_flow_is_drawn(
-        controls: dict[str, str], home: Path) -> None:
+def test_the_browser_gets_every_mass_of_one_diffusion_whose_flow_is_drawn(controls, home):
     assert "mass" not in drawn(**controls)
 
 
-def test_without_passages_names_alone_are_drawn_and_joined(home: Path, retrieval: Retrieval) -> None:
+def test_without_passages_names_alone_are_drawn_and_joined(home, retrieval):
     usual, names = drawn(), drawn(passages="false")
     assert {node["kind"] for node in usual["panel"]["nodes"]} == {"entity", "passage"}
     assert {node["kind"] for node in names["panel"]["nodes"]} == {"entity"}
@@ -75,15 +68,14 @@ def test_without_passages_names_alone_are_drawn_and_joined(home: Path, retrieval
     ({"edges": "Plain"}, "flow diffusion with plain edge weights", False),
     ({"q": "Where was Zorblax Quint born?"}, "pale: ", True)], ids=str)
 def test_the_caption_is_that_of_the_weight_or_of_an_answer_that_is_lacking(
-        controls: dict[str, str], subtitle: str, unsure: bool, home: Path) -> None:
+        controls, subtitle, unsure, home):
     data = drawn(**controls)["panel"]
     (panel,) = data["panels"]
     assert panel["subtitle"].startswith(subtitle)
     assert data["unsure"] == unsure
 
 
-def test_both_weights_stand_side_by_side_with_what_each_alone_retrieves(
-        home: Path, apple: KnowledgeGraph, retrieval: Retrieval) -> None:
+def test_both_weights_stand_side_by_side_with_what_each_alone_retrieves(home, apple, retrieval):
     app = page("explore", edges="Both", passages="false")  # passages are drawn all the same
     data = sent(app)["panel"]
     plain, aware = data["panels"]
@@ -99,8 +91,7 @@ def test_both_weights_stand_side_by_side_with_what_each_alone_retrieves(
     assert {data["nodes"][at]["id"] if isinstance(at, int) else at for at in data["named"]} == alone
 
 
-def test_a_link_selects_a_node_or_an_edge_and_the_other_leaves_the_address(
-        home: Path, retrieval: Retrieval) -> None:
+def test_a_link_selects_a_node_or_an_edge_and_the_other_leaves_the_address(home, retrieval):
     edge = max(retrieval.edges, key=lambda edge: edge.flow)
     app = page("explore", node=edge.source)
     assert sent(app)["panel"]["selected"] == edge.source
@@ -117,8 +108,7 @@ def test_a_link_selects_a_node_or_an_edge_and_the_other_leaves_the_address(
     assert "units of mass flow from" not in shown(page("explore", line=f"{edge.source}|nobody"))
 
 
-def test_another_question_begins_without_the_selection_of_the_one_before(
-        home: Path, retrieval: Retrieval) -> None:
+def test_another_question_begins_without_the_selection_of_the_one_before(home, retrieval):
     app = page("explore", node=retrieval.seeds[0])
     assert sent(app)["panel"]["selected"] == retrieval.seeds[0]
     assert not sent(app)["panel"]["told"]

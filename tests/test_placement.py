@@ -11,27 +11,26 @@ from qafd.view.placement import freeze, place_beside
 FROZEN = {"a": (0.2, 0.5), "b": (0.6, 0.5)}
 
 
-def node(name: str, importance: float = 1.0, state: str = "saturated", seed: bool = False,
-         ) -> RetrievedNode:
+def node(name, importance=1.0, state="saturated", seed=False):
     return RetrievedNode(name, name, "entity", importance, 1.0, state, UNSTATED, seed=seed)
 
 
-def test_late_nodes_stand_beside_the_mean_of_their_neighbors() -> None:
+def test_late_nodes_stand_beside_the_mean_of_their_neighbors():
     placed = place_beside(FROZEN, [node("late")], [("late", "a"), ("b", "late"), ("late", "a")], 1.4)
     x, y = placed["late"]
     assert hypot(x - 0.4, y - 0.5) == pytest.approx(0.07)
     assert {n: placed[n] for n in FROZEN} == FROZEN
 
 
-def test_a_late_node_stands_still_whatever_else_is_late() -> None:
+def test_a_late_node_stands_still_whatever_else_is_late():
     edges = [("late", "a"), ("other", "late"), ("other", "b")]
     alone = place_beside(FROZEN, [node("late")], edges, 1.4)
     among = place_beside(FROZEN, [node("other"), node("late")], [*edges, ("a", "late")], 1.4)
     assert among["late"] == alone["late"]
 
 
-def test_one_layout_holds_the_foremost_nodes_of_every_retrieval() -> None:
-    def retrieval(*names: str) -> Retrieval:
+def test_one_layout_holds_the_foremost_nodes_of_every_retrieval():
+    def retrieval(*names):
         return Retrieval("q", "x", {}, (), tuple(node(n, 9.0 - i) for i, n in enumerate(names)),
                          tuple(RetrievedEdge(u, v, "relation", 1.0, 1.0)
                                for u, v in zip(names, names[1:], strict=False)))

@@ -8,7 +8,6 @@ from local_models import embedder
 
 from qafd.errors import DeadlineError, ParameterError
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph
 from qafd.models import Recorded
 from qafd.models.prompts_answer import PLAN_SCHEMA, read_plan
 from qafd.plan import Planner
@@ -45,7 +44,7 @@ def test_keywords_are_embedded_when_a_method_compares_them(planner):
             embedded.extend(texts)
             return embedder().embed(texts)
 
-    embedded: list[str] = []
+    embedded = []
     plan = Planner(planner._graph, Counting()).plan("Did Apple sell the iPhone in many shops?")
     assert embedded == [plan.question]
     assert len(plan.keyword_embeddings) == len(plan.keywords) > 1
@@ -93,8 +92,7 @@ GOOD = json.dumps({
     pytest.param(f"Sure!\n```json\n{GOOD}\n```\nAnything else?", id="fenced"),
     pytest.param("```json\n" + GOOD, id="unclosed fence"),
 ])
-def test_keywords_and_names_come_from_the_model(
-        reply: str, songs: KnowledgeGraph) -> None:
+def test_keywords_and_names_come_from_the_model(reply, songs):
     client = Recorded([reply], name="big")
     plan = songs.plan(BORN, client=client, steps=1)
     assert plan.keywords == (
@@ -113,8 +111,7 @@ def test_keywords_and_names_come_from_the_model(
     json.dumps({"high_level_keywords": [1, None, {}], "low_level_keywords": ["", "..."]}),
     DeadlineError("It took too long."),
 ])
-def test_a_bad_plan_leaves_the_local_one_and_says_so(
-        reply: str | DeadlineError, songs: KnowledgeGraph) -> None:
+def test_a_bad_plan_leaves_the_local_one_and_says_so(reply, songs):
     local, plan = songs.plan(BORN), songs.plan(
         BORN, client=Recorded([reply], name="bad"), steps=1)
     assert (plan.keywords, plan.names, plan.planner) == (local.keywords, local.names, "local")
@@ -129,5 +126,5 @@ def test_a_bad_plan_leaves_the_local_one_and_says_so(
     ({"low_level_keywords": [f"k{i}" for i in range(99)]},
      tuple(Keyword(f"k{i}", "low") for i in range(20))),
 ])
-def test_near_misses_are_read(value: object, keywords: tuple[Keyword, ...]) -> None:
+def test_near_misses_are_read(value, keywords):
     assert read_plan(json.dumps(value)) == keywords

@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -30,11 +29,11 @@ QUERIES = ["apple", "apple river", '"apple tree"', "the of and", "born founded",
 
 
 @pytest.fixture
-def url() -> str:
+def url():
     return postgres_url("work")
 
 
-def run(url: str, statement: str) -> None:
+def run(url, statement):
     """Run a statement as another program would."""
     address = Address.of(url)
     with psycopg.connect(address.conninfo, autocommit=True) as connection:
@@ -42,8 +41,7 @@ def run(url: str, statement: str) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
-        sample: str, url: str, tmp_path: Path) -> None:
+def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(sample, url, tmp_path):
     file = copy_sample(sample, tmp_path)
     copy_workspace(file, url)
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
@@ -66,7 +64,7 @@ def test_a_sample_gives_the_same_digest_and_answers_in_both_backends(
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_search_finds_the_same_in_both_backends(sample: str, url: str) -> None:
+def test_a_search_finds_the_same_in_both_backends(sample, url):
     file = sample_file(sample)
     copy_workspace(file, url)
     with open_workspace(file, read_only=True) as old, open_workspace(url) as new:
@@ -77,7 +75,7 @@ def test_a_search_finds_the_same_in_both_backends(sample: str, url: str) -> None
             assert new.passages.search(query, 3, document) == old.passages.search(query, 3, document)
 
 
-def test_a_backup_is_a_file_that_comes_back_as_the_same_workspace(url: str, tmp_path: Path) -> None:
+def test_a_backup_is_a_file_that_comes_back_as_the_same_workspace(url, tmp_path):
     digest = tiny_index(url, [ADA])
     with open_workspace(url) as store:
         store.edits.add("hide", "ada")
@@ -95,7 +93,7 @@ def test_a_backup_is_a_file_that_comes_back_as_the_same_workspace(url: str, tmp_
 
 # --- schemas -----------------------------------------------------------------------------------
 
-def test_what_another_program_made_is_left_alone(url: str) -> None:
+def test_what_another_program_made_is_left_alone(url):
     run(url, "CREATE SCHEMA work; CREATE TABLE work.t (i integer)")
     for use in (open_workspace, remove_workspace):
         with pytest.raises(ForeignFileError):
@@ -106,8 +104,7 @@ def test_what_another_program_made_is_left_alone(url: str) -> None:
 @pytest.mark.parametrize(("mark", "error", "words"), [
     ("a qafd workspace, version 99", NewerSchemaError, "newer version"),
     ("a workspace of qafd, schema 8", StoreError, "older version .* index its documents again")])
-def test_a_workspace_of_another_version_is_refused(url: str, mark: str, error: type[StoreError],
-                                                   words: str) -> None:
+def test_a_workspace_of_another_version_is_refused(url, mark, error, words):
     tiny_index(url, [ADA])
     run(url, f"COMMENT ON SCHEMA work IS '{mark}'")
     with pytest.raises(error, match=words):
@@ -117,14 +114,14 @@ def test_a_workspace_of_another_version_is_refused(url: str, mark: str, error: t
 @pytest.mark.parametrize("wrong", [
     "postgresql://host", "postgresql://host/db/public", "postgresql://host/db/pg_x",
     f"postgresql://host/db/{'x' * 64}", "mysql://host/db/x"])
-def test_a_url_that_cannot_be_a_workspace_is_refused(wrong: str) -> None:
+def test_a_url_that_cannot_be_a_workspace_is_refused(wrong):
     with pytest.raises(ParameterError):
         place_of(wrong)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks there")
-def test_a_fork_has_connections_of_its_own_and_leaves_those_of_its_parent(url: str) -> None:
-    def look() -> list[object]:
+def test_a_fork_has_connections_of_its_own_and_leaves_those_of_its_parent(url):
+    def look():
         with open_workspace(url, shared=True) as own, own.snapshot() as connection:
             (pid,) = connection.execute("SELECT pg_backend_pid()").fetchone()
         with pytest.raises(StoreError, match="before this process was forked"):
@@ -150,24 +147,24 @@ def test_a_fork_has_connections_of_its_own_and_leaves_those_of_its_parent(url: s
         assert store.notes.get("a") == "1"
 
 
-def test_an_error_of_the_database_is_one_sentence(url: str) -> None:
+def test_an_error_of_the_database_is_one_sentence(url):
     with open_workspace(url) as store, pytest.raises(StoreError, match="refused a statement"), \
             store.transaction() as connection:
         connection.execute("SELECT 1 / 0")
 
 
-def test_a_server_that_is_not_there_is_one_sentence() -> None:
+def test_a_server_that_is_not_there_is_one_sentence():
     with pytest.raises(StoreError):
         open_workspace("postgresql://127.0.0.1:1/db/work")
 
 
-def test_a_password_is_in_no_text_that_is_shown() -> None:
+def test_a_password_is_in_no_text_that_is_shown():
     place = place_of("postgresql://ann:secret@host/db/work?password=secret&sslmode=require")
     assert "secret" not in place.written
     assert place.id == place_of("postgresql://bob:other@host/db/work?password=x&sslmode=require").id
 
 
-def test_connections_that_were_kept_survive_a_restart_of_the_server(url: str) -> None:
+def test_connections_that_were_kept_survive_a_restart_of_the_server(url):
     tiny_index(url, [ADA])
     run(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
              "WHERE pid <> pg_backend_pid() AND application_name = 'qafd'")
@@ -177,7 +174,7 @@ def test_connections_that_were_kept_survive_a_restart_of_the_server(url: str) ->
 
 # --- several processes -------------------------------------------------------------------------
 
-def work_or_leave(url: str) -> None:
+def work_or_leave(url):
     try:
         tiny_work(url)
     except BusyError:
@@ -185,7 +182,7 @@ def work_or_leave(url: str) -> None:
         work_or_leave(url)
 
 
-def test_two_workers_read_one_queue_and_nothing_twice(url: str, tmp_path: Path) -> None:
+def test_two_workers_read_one_queue_and_nothing_twice(url, tmp_path):
     files = [(f"{i}.txt", f"Ada met Person{i}. Bob left Town{i}.".encode()) for i in range(5)]
     with open_workspace(url) as store:
         for file in files:
@@ -199,7 +196,7 @@ def test_two_workers_read_one_queue_and_nothing_twice(url: str, tmp_path: Path) 
         assert store.graph.digest() == tiny_index(tmp_path / "other.db", files)
 
 
-def test_a_workspace_is_gone_when_it_was_removed(url: str) -> None:
+def test_a_workspace_is_gone_when_it_was_removed(url):
     tiny_index(url, [ADA])
     with open_workspace(url) as store:
         remove_workspace(url)

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from faults import serving
@@ -19,17 +18,17 @@ CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10,
                      (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096))
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded(tmp_path):
     save(tmp_path / "new" / "settings.json", CHOSEN)
     assert load(tmp_path / "new" / "settings.json") == CHOSEN
     assert [file.name for file in (tmp_path / "new").glob("[!.]*")] == ["settings.json"]
 
 
-def test_writers_side_by_side_never_undo_each_other(tmp_path: Path) -> None:
+def test_writers_side_by_side_never_undo_each_other(tmp_path):
     file = tmp_path / "settings.json"
     save(file, CHOSEN)
 
-    def change(number: int) -> None:
+    def change(number):
         prices = (*CHOSEN.prices, (f"m{number}", Price(number, number)))
         amend(file, CHOSEN, replace(CHOSEN, prices=prices))
 
@@ -54,20 +53,20 @@ def test_writers_side_by_side_never_undo_each_other(tmp_path: Path) -> None:
                                   '{"calls": {"deadline": 0}}', '{"calls": {"reply_tokens": true}}',
                                   '{"calls": {"temperature": NaN}}',
                                   '{"most_calls": "many"}', '{"prices": [["m", -1, 2]]}'])
-def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused_with_its_name(text, tmp_path):
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(ParameterError):
         load(tmp_path / "s.json")
 
 
-def test_dollars_are_capped_only_where_the_price_is_known() -> None:
+def test_dollars_are_capped_only_where_the_price_is_known():
     assert CHOSEN.cap_where(priced=True) == Cap(10, 2000, 1.5)
     assert CHOSEN.cap_where(priced=False) == Cap(10, 2000, None)
     none = replace(CHOSEN, most_calls=0, most_tokens=0, most_dollars=0.0)
     assert none.cap_where(priced=True) == Cap()
 
 
-def says(fault: str = "ok", **named: object) -> dict[str, tuple[bool, str]]:
+def says(fault="ok", **named):
     with serving(lambda _: '{"word": "yes"}', lambda *_: fault) as server:
         found = probe(Endpoint(str(named.get("model", "tiny")), server.url, deadline=1.0,
                                attempts=1),
@@ -75,7 +74,7 @@ def says(fault: str = "ok", **named: object) -> dict[str, tuple[bool, str]]:
     return {check.name: (check.ok, check.text) for check in found.checks}
 
 
-def test_a_good_endpoint_passes_every_check() -> None:
+def test_a_good_endpoint_passes_every_check():
     found = says()
     assert all(ok for ok, _ in found.values())
     assert found["embeddings"][1] == "e gives 4 dimensions."
@@ -84,7 +83,7 @@ def test_a_good_endpoint_passes_every_check() -> None:
 
 
 @pytest.mark.parametrize("fault", ["401", "500", "html", "empty", "hang", "redirect"])
-def test_every_fault_is_a_check_that_is_not_ok(fault: str) -> None:
+def test_every_fault_is_a_check_that_is_not_ok(fault):
     found = says(fault)
     assert found["chat"][0] is False
     assert "JSON" not in found

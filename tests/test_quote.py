@@ -1,7 +1,6 @@
 """Quoted answers: which sentences are chosen, how likely the first is, and what no sentence can answer."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,7 +69,7 @@ BEYOND = {
 
 
 @pytest.fixture(scope="module")
-def ferry(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def ferry(tmp_path_factory):
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("ferry") / "ferry.db")
     for name, text in FERRY.items():
         knowledge.add_text(name, text)
@@ -87,8 +86,7 @@ ROW = "Town: Bodo\nHead of sales: Per Lund\nPumps sold: 12\nPumps kept: 3"
     (ROW, "Who is Per Lund?", -1), ("Name: Tove\nBoat: Silver Gull", "What is the name of the boat?", 1),
     ("Name: Tove\nBoat: Silver Gull", "What is the name?", 0),
     ("The head of Bodo is Per Lund.", "Who is the head of Bodo?", -1)])
-def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(
-        row: str, question: str, asked: int) -> None:
+def test_the_asked_cell_is_that_whose_column_is_named_and_value_is_not(row, question, asked):
     assert find_cell(row, question) == asked
 
 
@@ -98,19 +96,19 @@ REVIEW = "Product: Pump HX60\nCustomer: Per Dahl\nRating: 5\nReview date: 2024-0
 @pytest.mark.parametrize(("question", "column"), [
     ("Who reviewed Pump HX60?", 1), ("When did Per Dahl review it?", 3), ("Where was it bought?", 4),
     ("What rating did Per Dahl give?", 2), ("How many stars has it?", -1), ("Why did he complain?", -1)])
-def test_the_asked_cell_has_the_kind_of_thing_asked_for(question: str, column: int) -> None:
+def test_the_asked_cell_has_the_kind_of_thing_asked_for(question, column):
     names = (SentenceName("a", "Per Dahl", "person"), SentenceName("b", "Bodo", "gpe"))
     assert find_cell(REVIEW, question, names) == column
 
 
-def test_a_short_sentence_without_spaces_can_be_quoted(tmp_path: Path) -> None:
+def test_a_short_sentence_without_spaces_can_be_quoted(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "zh.db")
     knowledge.add_text("zh.txt", "王小明于1982年毕业于北京大学物理系。\n\n"
                                  "李丽出生于苏州。她在清华大学获得博士学位。")
     assert knowledge.answer("李丽出生于哪里？").sentences[0].text == "李丽出生于苏州。"
 
 
-def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path: Path) -> None:
+def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "crew.db")
     knowledge.add_text("crew.csv", "Town,Head,Pumps\nBodo,Per Lund,12\nMandal,Una Berg,7\n")
     answer = knowledge.answer("How many pumps are in Mandal?")
@@ -120,7 +118,7 @@ def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", BEYOND)
-def test_what_no_sentence_can_answer_is_told_and_never_bold(kind: Beyond, ferry: KnowledgeGraph) -> None:
+def test_what_no_sentence_can_answer_is_told_and_never_bold(kind, ferry):
     for question in BEYOND[kind]:
         answer = ferry.answer(question)
         assert (question, answer.beyond) == (question, kind)
@@ -134,18 +132,18 @@ def test_what_no_sentence_can_answer_is_told_and_never_bold(kind: Beyond, ferry:
     "How many passengers does the Grebe carry?", "What happens without a ticket?",
     "What did Ada Brenner introduce in 1931?", "Who is on the list?", "Ada Brenner ferry line",
     "The Grebe is fast", "Is it known when the mill was built?"])
-def test_a_sentence_may_answer_other_questions(question: str) -> None:
+def test_a_sentence_may_answer_other_questions(question):
     assert find_beyond(question) is None
 
 
-def test_a_comparison_quotes_each_of_its_names(ferry: KnowledgeGraph) -> None:
+def test_a_comparison_quotes_each_of_its_names(ferry):
     answer = ferry.answer("What is the difference between Vlieland and Sneek?")
     first = " ".join(sentence.text for sentence in answer.sentences)
     assert "Vlieland" in first
     assert "Sneek" in first
 
 
-def test_a_summary_begins_in_the_passage_that_its_name_titles(tmp_path: Path) -> None:
+def test_a_summary_begins_in_the_passage_that_its_name_titles(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "boats.db")
     knowledge.add_text("lind.md", "# Hugo Lind\n\nHugo Lind owned four mills. He sold his mill in Leer.")
     knowledge.add_text("line.md", "# The line\n\nAda Brenner built boats, and Hugo Lind bought her boats. "
@@ -159,7 +157,7 @@ def test_a_summary_begins_in_the_passage_that_its_name_titles(tmp_path: Path) ->
     ("How many boats sail?", "number"), ("What is a grebe?", "open"), ("Wie viele Boote fahren?", "number"),
     ("Où est le port ?", "place"), ("谁写了它？", "person"), ("どこですか", "place"),
     ("In which country was the author of Emma born who died in 1817?", "place")])
-def test_the_first_phrase_tells_the_kind_of_thing_asked_for(question: str, kind: str) -> None:
+def test_the_first_phrase_tells_the_kind_of_thing_asked_for(question, kind):
     assert find_asked(question) == kind
 
 
@@ -170,8 +168,7 @@ def test_the_first_phrase_tells_the_kind_of_thing_asked_for(question: str, kind:
     (Asked.REASON, "It closed because of rain.", (), 1), (Asked.REASON, "It closed.", (), 0),
     (Asked.PLACE, "Kew is there.", ("gpe",), 1), (Asked.PLACE, "It is there.", (), 0),
     (Asked.OPEN, "crop: leeks\nplot: 1931", (), 0.5), (Asked.PERSON, "crop: leeks\nplot: 1931", (), 0)])
-def test_a_sentence_fits_by_what_the_question_does_not_say(
-        kind: Asked, text: str, types: tuple[str, ...], rate: float) -> None:
+def test_a_sentence_fits_by_what_the_question_does_not_say(kind, text, types, rate):
     names = [SentenceName("n", "Ada", type) for type in types]
     assert rate_kind(kind, text, names, {"what", "happened", "1958"}) == rate
 
@@ -179,8 +176,7 @@ def test_a_sentence_fits_by_what_the_question_does_not_say(
 @pytest.mark.parametrize(("question", "rated"), [
     ("In which year was the ferry line founded?", True),
     ("Wann wurde die Linie der Fähre gegründet?", False)])
-def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(
-        question: str, rated: bool, ferry: KnowledgeGraph) -> None:
+def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(question, rated, ferry):
     plan, passages = ferry.plan(question), read_corpus(ferry).passages
     found = ferry.retrieve(plan)
     with ferry.store() as store:
@@ -194,26 +190,25 @@ def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(
     ("When does the ferry to Ameland sail?", ("Ameland",)), ("When does the ferry to Vlieland sail?", ()),
     ("In which township was the Grebe built?", ()), ("Who saw the glacier near Vlieland?", ("glacier",)),
     ("Who told Mara Delgado of the glacier?", ("Mara Delgado", "glacier"))])
-def test_words_that_no_document_has_are_told_first(
-        question: str, unknown: tuple[str, ...], ferry: KnowledgeGraph) -> None:
+def test_words_that_no_document_has_are_told_first(question, unknown, ferry):
     answer = ferry.answer(question)
     assert answer.unknown == unknown
     assert not (unknown and answer.answered)
 
 
-def test_a_question_of_the_text_is_not_quoted_as_its_answer(ferry: KnowledgeGraph) -> None:
+def test_a_question_of_the_text_is_not_quoted_as_its_answer(ferry):
     first = ferry.answer("When does the mill open?").sentences[0]
     assert first.text == "It opens at ten, except on Mondays."
 
 
-def test_the_first_sentence_is_bold_from_a_chance_of_six_in_ten() -> None:
+def test_the_first_sentence_is_bold_from_a_chance_of_six_in_ten():
     for chance, likelihood in ((0.6, "likely"), (0.59, "unsure"), (0.3, "unsure"), (0.29, "unlikely")):
         assert Answer((), (), chance).likelihood == likelihood
     assert Answer((), (), 0.9, unknown=("Ameland",)).likelihood == "unlikely"
     assert Answer((), (), 0.9, unknown=("glacier",)).likelihood == "unsure"
 
 
-def test_the_chance_is_of_the_first_by_its_share_of_all() -> None:
+def test_the_chance_is_of_the_first_by_its_share_of_all():
     model, table = ChoiceModel(np.array([1.0, 2.0]), np.array([0.0, 1.0, -0.5])), np.eye(2)
     choice = model.weigh(table, 0)
     assert choice.order == (1, 0)
@@ -228,15 +223,13 @@ def test_the_chance_is_of_the_first_by_its_share_of_all() -> None:
     ("What does a ticket to Vlieland cost?", "A ticket to Vlieland costs 31 euros."),
     ("When was the line sold to Hugo Lind?", "She sold it to Hugo Lind in 1958."),
     ("Where was the Heron built?", "The Heron was built in Sneek.")])
-def test_a_plain_question_is_answered_in_bold_by_its_sentence(
-        question: str, first: str, ferry: KnowledgeGraph) -> None:
+def test_a_plain_question_is_answered_in_bold_by_its_sentence(question, first, ferry):
     sentence = ferry.answer(question).sentences[0]
     assert sentence.text.startswith(first)
     assert sentence.best
 
 
-def candidate(text: str, rank: int = 0, title: str = "The mill", cosine: float = 0.5,
-              before: Candidate | None = None) -> Candidate:
+def candidate(text, rank=0, title="The mill", cosine=0.5, before=None):
     passage = RetrievedPassage("p", f"chunk{rank}", "a.md", title, text, 1.0, 0, len(text))
     return Candidate(rank, passage, 0, len(text), np.array([cosine, 0.0], np.float32), "Sails", before)
 
@@ -245,11 +238,11 @@ def candidate(text: str, rank: int = 0, title: str = "The mill", cosine: float =
     ("The mill grinds rye", True), ("The sails turn", False), ("The sails turn.", True),
     ("They turn.", False), ("10 g salt", True), ("1931", False), ("Who runs it?", False), ("Rye? 2.", False),
     ("The mill", False), ("Sails", False), ("crop: leeks\nplot: 3", True), ("crop: leeks\nwho: me?", True)])
-def test_questions_headings_and_remnants_are_no_statements(text: str, statement: bool) -> None:
+def test_questions_headings_and_remnants_are_no_statements(text, statement):
     assert _is_statement(candidate(text)) == statement
 
 
-def test_a_sentence_is_as_near_as_the_question_that_it_follows() -> None:
+def test_a_sentence_is_as_near_as_the_question_that_it_follows():
     plan = type("Plan", (), {"embedding": np.array([1.0, 0.0], np.float32)})
     asks = candidate("When does it open?", cosine=0.75)
     says = candidate("It is closed.", cosine=0.875)
@@ -258,7 +251,7 @@ def test_a_sentence_is_as_near_as_the_question_that_it_follows() -> None:
     assert candidate("At ten.", cosine=0.875, before=asks).compare(plan) == 0.875
 
 
-def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it() -> None:
+def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it():
     titles = ("The mill", "The mill", "The mill", "The mill", "Leer", "Kew", "Rye", "Oats")
     some = [candidate(f"{number}" * (number + 3), 0 if number < 4 else number, title)
             for number, title in enumerate(titles)]
@@ -269,7 +262,7 @@ def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it() ->
     assert _find_leads(some, names, 3) == {"Rye"}  # the next sentence is of another passage
 
 
-def test_features_of_sentences_are_those_worked_out_one_by_one(ferry: KnowledgeGraph) -> None:
+def test_features_of_sentences_are_those_worked_out_one_by_one(ferry):
     plan = ferry.plan("Which boat did Ada Brenner found in 1931 at the glacier?")
     retrieval, corpus = ferry.retrieve(plan), read_corpus(ferry, ferry.graph)
     with ferry.store() as store:
@@ -296,7 +289,7 @@ def test_features_of_sentences_are_those_worked_out_one_by_one(ferry: KnowledgeG
 
 
 def test_sentences_near_the_question_are_two_of_a_passage_and_three_quarters_as_near_as_the_best(
-        ferry: KnowledgeGraph) -> None:
+        ferry):
     plan = ferry.plan("What does the mill grind?")
     passages = ferry.retrieve(plan).passages
     with ferry.store() as store:
@@ -315,7 +308,7 @@ def test_sentences_near_the_question_are_two_of_a_passage_and_three_quarters_as_
     "What does the mill grind?", "Who founded the ferry line?", "Where was the Heron built?",
     "What is the difference between Vlieland and Sneek?", "What does a ticket to Vlieland cost?"])
 def test_quotes_are_at_their_offsets_follow_each_other_and_are_marked_in_their_sources(
-        question: str, ferry: KnowledgeGraph) -> None:
+        question, ferry):
     answer = ferry.answer(question)
     sources = {citation.number: citation for citation in answer.citations}
     assert list(sources) == list(range(1, len(sources) + 1))

@@ -1,6 +1,5 @@
 """Passages that the flow reached, how each was found, and what the graph added to search."""
 
-from pathlib import Path
 
 import pytest
 from clicks import page, shown
@@ -14,7 +13,6 @@ from qafd.explain.reach import (
     put_reached_first,
     signal_shares,
 )
-from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.base import RankedPassage
 from qafd.retrieve.compare import find_off_topic
 from qafd.wording.explanations import OUTSIDE
@@ -22,7 +20,7 @@ from qafd.wording.explanations import OUTSIDE
 ASKED = "Introduce Steve Jobs's products in Apple."
 
 
-def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first() -> None:
+def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first():
     parts = {"importance": 1.5, "meaning": 1.0, "words": 0.25, "words the first lacks": 0.25,
              "kept first": 9.0}
     assert signal_shares(parts) == ((Signal.FLOW, 0.5), (Signal.MEANING, pytest.approx(1 / 3)),
@@ -31,7 +29,7 @@ def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first() -> No
 
 
 @pytest.mark.parametrize("layer", ["passages", "entities"])
-def test_passages_that_the_flow_reached_are_read_first(apple: KnowledgeGraph, layer: str) -> None:
+def test_passages_that_the_flow_reached_are_read_first(apple, layer):
     retrieval = apple.retrieve(ASKED, layer=layer, mass=4)
     ordered, reached = put_reached_first(retrieval), find_reached(retrieval)
     inside = [passage.id in reached for passage in ordered.passages]
@@ -42,7 +40,7 @@ def test_passages_that_the_flow_reached_are_read_first(apple: KnowledgeGraph, la
     assert [p.id for p in ordered.passages] == [p.id for p in ordered.ranking]
 
 
-def test_more_mass_reaches_more_passages_and_the_answer_reads_them(apple: KnowledgeGraph) -> None:
+def test_more_mass_reaches_more_passages_and_the_answer_reads_them(apple):
     plan = apple.plan(ASKED)
     little, much = (apple.retrieve(plan, mass=mass) for mass in (8, 60))
     assert find_reached(little) < find_reached(much)
@@ -54,7 +52,7 @@ def test_more_mass_reaches_more_passages_and_the_answer_reads_them(apple: Knowle
     assert put_reached_first(other) == other
 
 
-def test_what_the_graph_added_has_the_places_of_both_rankings() -> None:
+def test_what_the_graph_added_has_the_places_of_both_rankings():
     found = [RankedPassage(id, 1.0) for id in "abcdefg"]
     searched = [RankedPassage(id, 1.0) for id in "abcxgfd"]
     added = compare_first(found, searched)
@@ -63,7 +61,7 @@ def test_what_the_graph_added_has_the_places_of_both_rankings() -> None:
     assert compare_first(found, found).gained == ()
 
 
-def test_names_in_an_answer_point_to_their_nodes_and_tags_stay_as_they_are() -> None:
+def test_names_in_an_answer_point_to_their_nodes_and_tags_stay_as_they_are():
     names = {"Apple": "a", "Apple Park": "p", "R&D": "r", "b": "tag"}
     assert [name for _, _, name in find_names("Apple Park, Apples, Apple", names)] == [
         "Apple Park", "Apple"]
@@ -74,15 +72,14 @@ def test_names_in_an_answer_point_to_their_nodes_and_tags_stay_as_they_are() -> 
     assert "tag" not in html
 
 
-def test_the_page_says_how_each_source_was_found_and_from_which_mass_on(home: Path) -> None:
+def test_the_page_says_how_each_source_was_found_and_from_which_mass_on(home):
     usual = shown(page("explore", q=ASKED))
     assert OUTSIDE not in usual
     assert "flow " in usual
     assert OUTSIDE in shown(page("explore", q=ASKED, best_mass="1"))
 
 
-def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_not(
-        apple: KnowledgeGraph) -> None:
+def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_not(apple):
     plan = apple.plan(ASKED)
     plain, aware = (apple.retrieve(plan, variant=variant) for variant in ("plain", "product"))
     full = {node.id for node in aware.retrieved}
@@ -92,14 +89,13 @@ def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_no
 
 
 @pytest.mark.parametrize("preset", ["best", "paper", "tokens"])
-def test_both_weights_are_drawn_side_by_side(preset: str, home: Path) -> None:
+def test_both_weights_are_drawn_side_by_side(preset, home):
     app = page("explore", q=ASKED, edges="Both", preset=preset)
     assert not app.error
     assert page("explore", q=ASKED, edges="Plain", preset=preset, present="1")
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "\u2019"])
-def test_the_ending_of_a_genitive_is_no_word_that_the_documents_lack(
-        apple: KnowledgeGraph, apostrophe: str) -> None:
+def test_the_ending_of_a_genitive_is_no_word_that_the_documents_lack(apple, apostrophe):
     assert apple.answer(f"Introduce Steve Jobs{apostrophe}s products in Apple.").unknown == ()
     assert apple.answer("Introduce Zorbik products in Apple.").unknown == ("Zorbik",)

@@ -1,7 +1,6 @@
 """A workspace in a folder that cannot be written: read as ever, and one sentence for a change."""
 
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions 
 
 
 @contextmanager
-def nobody() -> Iterator[None]:
+def nobody():
     """Root may write everywhere, whatever the permissions say."""
     root = os.geteuid() == 0
     if root:
@@ -30,7 +29,7 @@ def nobody() -> Iterator[None]:
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
+def folder():
     """A folder that everybody can read; those of pytest belong to one user."""
     from tempfile import TemporaryDirectory
 
@@ -42,8 +41,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("locked", ["folder", "file"])
-def test_what_cannot_be_written_is_read(folder: Path, locked: str,
-                                        caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_written_is_read(folder, locked, caplog):
     path = folder / "work.db"
     tiny_index(path, [("ada.txt", b"Ada met Bob in Paris.")])
     with open_workspace(path) as store:
@@ -70,7 +68,7 @@ def test_what_cannot_be_written_is_read(folder: Path, locked: str,
         f"{path} or its folder cannot be written, so it can be read but not changed."]
 
 
-def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_one_sentence(folder: Path) -> None:
+def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_one_sentence(folder):
     path, live = folder / "work.db", folder / "live"
     live.mkdir()
     open_workspace(live / path.name).close()
@@ -89,7 +87,7 @@ def test_a_log_that_a_crash_left_where_nothing_can_be_written_is_one_sentence(fo
         assert [file.name for file in store.files.all()] == ["later.txt"]
 
 
-def test_a_sample_that_cannot_be_copied_says_where_to(folder: Path) -> None:
+def test_a_sample_that_cannot_be_copied_says_where_to(folder):
     folder.chmod(0o555)
     with nobody(), pytest.raises(StoreError, match=r"cannot be copied into .* QAFD_HOME"):
         copy_sample("songbook", folder)

@@ -3,14 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from openinference.instrumentation.langchain import LangChainInstrumentor
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -47,13 +46,13 @@ CHUNKS = [{"reference_id": "1", "content": STRANGE, "chunk_id": "chunk-1"}]
 class Search(BaseRetriever):
     """A retriever of LangChain with two documents."""
 
-    def _get_relevant_documents(self, *_: Any, **__: Any) -> list[Document]:
+    def _get_relevant_documents(self, *_, **__):
         return [Document(page_content="Steve Jobs led Apple.", metadata={"score": 0.9}, id="a"),
                 Document(page_content="The Amazon is a river.", metadata={}, id="b")]
 
 
 @pytest.fixture(scope="module")
-def spans() -> tuple[ReadableSpan, ...]:
+def spans():
     """The spans of a question to a retriever of LangChain below a span that answers."""
     memory = InMemorySpanExporter()
     provider = TracerProvider()
@@ -70,13 +69,13 @@ def spans() -> tuple[ReadableSpan, ...]:
     return tuple(memory.get_finished_spans())
 
 
-def otlp(spans: tuple[ReadableSpan, ...]) -> str:
+def otlp(spans):
     from google.protobuf.json_format import MessageToJson
 
     return MessageToJson(encode_spans(spans), indent=None)
 
 
-def phoenix(span: ReadableSpan) -> str:
+def phoenix(span):
     """A span as Phoenix nests it."""
     return json.dumps({"name": span.name, "context": {"trace_id": "t"}, "parent_id": None, "attributes": {
         "openinference": {"span": {"kind": "RETRIEVER"}}, "input": {"value": QUESTION},
@@ -89,8 +88,7 @@ def phoenix(span: ReadableSpan) -> str:
     lambda spans: "\n".join(span.to_json(indent=None) for span in spans),
     lambda spans: "[" + ",".join(span.to_json() for span in spans) + "]"],
     ids=["OTLP", "a broken line", "lines of the SDK", "an array of the SDK"])
-def test_spans_of_langchain_are_questions_with_results_and_answer(
-        form: Any, spans: tuple[ReadableSpan, ...]) -> None:
+def test_spans_of_langchain_are_questions_with_results_and_answer(form, spans):
     (found,) = read_recording(form(spans).encode(), "spans.json").found
     assert (found.question, found.answer) == (QUESTION, "The iPod.")
     assert [result["content"] for result in found.results] == [
@@ -98,7 +96,7 @@ def test_spans_of_langchain_are_questions_with_results_and_answer(
     assert found.at.startswith("20")
 
 
-def test_a_nested_span_and_one_of_the_genai_conventions_are_read(spans: tuple[ReadableSpan, ...]) -> None:
+def test_a_nested_span_and_one_of_the_genai_conventions_are_read(spans):
     other = json.dumps({"trace_id": "u", "attributes": {
         "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.query.text": "Who?",
         "gen_ai.retrieval.documents": json.dumps([{"id": "a", "score": 0.5}])}})
@@ -115,20 +113,18 @@ def test_a_nested_span_and_one_of_the_genai_conventions_are_read(spans: tuple[Re
                       "entities": [{"id": "0", "entity": "STEVE JOBS", "description": "A person."}],
                       "relationships": [{"id": "0", "source": "STEVE JOBS"}], "reports": []}}],
     ids=["LightRAG", "context of LightRAG", "GraphRAG"])
-def test_entities_of_other_systems_are_drawn_as_those_of_the_graph(
-        results: dict[str, Any], apple: KnowledgeGraph) -> None:
+def test_entities_of_other_systems_are_drawn_as_those_of_the_graph(results, apple):
     line = json.dumps({"query": QUESTION, "response": "The iPod.", **results})
     recording = read_recording(line.encode(), "out.jsonl")
     assert recording.found[0].answer == "The iPod."
     column = apple.compare(QUESTION, {"qafd": ..., "mine": lambda _: recording.found[0].results}).columns[1]
     assert [node.name for node in column.found] == ["Steve Jobs"]
-    assert column.retrieval is not None
     (notice,) = column.retrieval.notices  # the text is not one of these documents
     assert (notice.kind, notice.values["count"], notice.values["total"]) == (
         NoticeKind.FOREIGN_UNMATCHED, 1, 2)
 
 
-def test_what_graphrag_3_3_returned_is_imported(knowledge: KnowledgeGraph) -> None:
+def test_what_graphrag_3_3_returned_is_imported(knowledge):
     """The context data of its local, global and basic search over the sample, with a stub model."""
     data = (Path(__file__).parent / "data" / "graphrag-3.3.0.jsonl").read_bytes()
     done = import_recording(knowledge, read_recording(data, "graphrag.jsonl"), "theirs")
@@ -144,25 +140,23 @@ def test_what_graphrag_3_3_returned_is_imported(knowledge: KnowledgeGraph) -> No
     assert all(run.quotes for run in runs)
 
 
-def test_the_first_entity_is_the_most_important(apple: KnowledgeGraph) -> None:
+def test_the_first_entity_is_the_most_important(apple):
     names = ["Tim Cook", "Apple", "Steve Jobs"]
     text = apple.retrieve(QUESTION).passages[0].text
     results = [{"text": text, "score": 7.0}, *({"entity": name} for name in names)]
     column = apple.compare(QUESTION, {"qafd": ..., "mine": lambda _: results}).columns[1]
     assert [node.name for node in column.found] == names
     assert column.found[0].importance == 7
-    assert column.retrieval is not None
     drawn = {node.id for node in column.retrieval.nodes}
     assert any({edge.source, edge.target} <= drawn for edge in column.retrieval.edges)
 
 
-def test_a_table_of_pandas_is_a_list_of_results(apple: KnowledgeGraph) -> None:
+def test_a_table_of_pandas_is_a_list_of_results(apple):
     import pandas
 
     texts = [passage.text for passage in apple.retrieve(QUESTION, "lexical").passages[:3]]
     table = pandas.DataFrame({"text": texts, "score": [1.0, 3.0, 2.0]})
     column = apple.compare(QUESTION, {"qafd": ..., "mine": lambda _: {"sources": table}}).columns[1]
-    assert column.retrieval is not None
     assert [passage.text for passage in column.retrieval.passages] == [texts[i] for i in (1, 2, 0)]
 
 
@@ -172,12 +166,12 @@ def test_a_table_of_pandas_is_a_list_of_results(apple: KnowledgeGraph) -> None:
     (b'{"question": "Who?", "results": [{"text": "a", "score": NaN}]}', "finite"),
     (b'{"attributes": {"openinference.span.kind": "RETRIEVER"}}', "no question"),
     (b"[" * 100_000, "no JSON"), (b" " * (MOST_BYTES + 1), "100 MB")])
-def test_a_file_without_a_retrieval_is_refused_with_the_reason(data: bytes, words: str) -> None:
+def test_a_file_without_a_retrieval_is_refused_with_the_reason(data, words):
     with pytest.raises(ParseError, match=words):
         read_recording(data, "mine.jsonl")
 
 
-def recording_of(apple: KnowledgeGraph) -> Recording:
+def recording_of(apple):
     """Two questions: one with the flow's own passages, one with others."""
     own = [passage.text for passage in apple.retrieve(QUESTION).passages[:5]]
     return Recording((RecordedRetrieval(QUESTION, own, "The iPod.", "2026-01-02T03:04:05+00:00"),
@@ -186,11 +180,11 @@ def recording_of(apple: KnowledgeGraph) -> Recording:
 
 
 @pytest.fixture
-def knowledge(tmp_path: Path) -> KnowledgeGraph:
+def knowledge(tmp_path):
     return KnowledgeGraph.sample("apple-amazon", tmp_path)
 
 
-def test_what_is_imported_is_a_run_a_method_and_a_row(knowledge: KnowledgeGraph) -> None:
+def test_what_is_imported_is_a_run_a_method_and_a_row(knowledge):
     recording = recording_of(knowledge)
     done = import_recording(knowledge, recording, "mine")
     assert (len(done.ids), done.results, done.unmatched, len(done.left_out)) == (2, 7, 1, 2)
@@ -218,7 +212,7 @@ def test_what_is_imported_is_a_run_a_method_and_a_row(knowledge: KnowledgeGraph)
     assert "no run of mine" in str(knowledge.compare("Who?", {"qafd": ..., "mine": mine}).columns[1].error)
 
 
-def test_a_row_counts_the_questions_that_only_the_flow_answers(knowledge: KnowledgeGraph) -> None:
+def test_a_row_counts_the_questions_that_only_the_flow_answers(knowledge):
     texts = {passage.document: passage.text for passage in knowledge.retrieve(QUESTION).passages}
     import_recording(knowledge, Recording((
         RecordedRetrieval(QUESTION, [texts["steve-jobs.md"]]),
@@ -238,7 +232,7 @@ def test_a_row_counts_the_questions_that_only_the_flow_answers(knowledge: Knowle
         assert [word for word in sentence.split() if word.strip(".;").isdecimal()] == ["2", "1;", found]
 
 
-def test_a_mark_is_gold_and_can_be_taken_back(knowledge: KnowledgeGraph) -> None:
+def test_a_mark_is_gold_and_can_be_taken_back(knowledge):
     assert mark_answer(knowledge, "Who  made it?", "a.md")
     assert mark_answer(knowledge, "Who made it?", "b.md")
     assert read_marks(knowledge) == {"Who made it?": ("a.md", "b.md")}
@@ -248,7 +242,7 @@ def test_a_mark_is_gold_and_can_be_taken_back(knowledge: KnowledgeGraph) -> None
     assert not saved_questions(knowledge)
 
 
-def test_a_marked_passage_counts_alone(tmp_path: Path) -> None:
+def test_a_marked_passage_counts_alone(tmp_path):
     """Of a document of three passages only the marked one is gold, and its rank counts passages."""
     knowledge = KnowledgeGraph.open(tmp_path / "w.db")
     parts = [f"{name} keeps {thing} in the old tower. " * 12 for name, thing in (
@@ -266,19 +260,18 @@ def test_a_marked_passage_counts_alone(tmp_path: Path) -> None:
     assert [score.trials[0].ranks for score in result.scores] == [(1,), (None,), (2,)]
     comparison = knowledge.compare(question, {"a": methods["wrong"], "b": methods["second"]})
     verdict = find_verdict(comparison, {}, frozenset({marked.chunk}))
-    assert verdict is not None
     assert verdict.places == {"a": {}, "b": {marked.chunk: 2}}
     knowledge.add_text("towers.txt", "Nothing is kept.")
     with pytest.raises(ParameterError, match="none of the 1 gold passages"):
         evaluate(knowledge, saved_questions(knowledge), {"right": methods["right"]})  # type: ignore[dict-item]
 
 
-def test_a_node_is_told_by_both(apple: KnowledgeGraph) -> None:
+def test_a_node_is_told_by_both(apple):
     explanation = apple.explain(QUESTION)
     jobs, other = (next(p for p in apple.retrieve(QUESTION).passages if p.document == name)
                    for name in ("steve-jobs.md", "malus-domestica.md"))
 
-    def told(node: str, *texts: str) -> str:
+    def told(node, *texts):
         column = apple.compare(QUESTION, {"qafd": ..., "mine": lambda _: list(texts)}).columns[1]
         assert column.retrieval is not None
         return say_compared(compare_node(explanation, node, column.retrieval))
@@ -291,12 +284,12 @@ def test_a_node_is_told_by_both(apple: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("spec", ["pagerank=x.jsonl", "mine=/nowhere/x.jsonl", "nobody", "<b>=x"])
-def test_a_retriever_that_cannot_be_opened_is_refused(spec: str, apple: KnowledgeGraph) -> None:
+def test_a_retriever_that_cannot_be_opened_is_refused(spec, apple):
     with pytest.raises(ParameterError):
         read_columns(apple, f"qafd,{spec}")
 
 
-def test_a_name_of_ours_is_refused_before_anything_is_saved(knowledge: KnowledgeGraph) -> None:
+def test_a_name_of_ours_is_refused_before_anything_is_saved(knowledge):
     for name in ("pagerank", "LightRAG", "<b>", ""):
         with pytest.raises(ParameterError):
             import_recording(knowledge, recording_of(knowledge), name)
@@ -308,12 +301,11 @@ def test_a_name_of_ours_is_refused_before_anything_is_saved(knowledge: Knowledge
         list_foreign(knowledge).get("mine", fail)(QUESTION)  # type: ignore[operator]
 
 
-def fail(_: str) -> None:
+def fail(_):
     raise RetrieverError("there is none")
 
 
-def test_the_commands_import_measure_and_explain(
-        knowledge: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_import_measure_and_explain(knowledge, tmp_path, capsys):
     file = tmp_path / "mine.jsonl"
     text = knowledge.retrieve(QUESTION, "lexical").passages[0].text
     file.write_text(json.dumps({"question": QUESTION, "results": [text, STRANGE]}) + "\n{broken\n")

@@ -1,9 +1,7 @@
 """What models and files say of entities and relations: in their words, with who wrote it."""
 
-from pathlib import Path
 
 import pytest
-from faults import FaultServer
 from tiny import tiny_index
 
 from qafd.curate.descriptions import remarks
@@ -14,7 +12,7 @@ from qafd.storage import open_workspace
 ADA, BOB = node_id("entity", "ada"), node_id("entity", "bob")
 
 
-def answering(body: dict) -> str:
+def answering(body):
     """Says the same of Ada everywhere, and something else of Ada and Bob in each passage."""
     passage = body["messages"][1]["content"].split("\n\n", 1)[-1]
     number = "second" if "again" in passage else "first"
@@ -28,14 +26,14 @@ pytestmark = pytest.mark.replies(reply=answering)
 
 
 @pytest.fixture
-def read(path: Path, server: FaultServer) -> Path:
+def read(path, server):
     with open_workspace(path) as store:
         choose(store, ModelChoice("org/tiny", server.url))
     tiny_index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada met Bob again.")])
     return path
 
 
-def test_equal_descriptions_are_one_with_the_first_passage(read: Path) -> None:
+def test_equal_descriptions_are_one_with_the_first_passage(read):
     with open_workspace(read) as store:
         said = remarks(store, ADA)
         (about,) = said[""]
@@ -43,7 +41,7 @@ def test_equal_descriptions_are_one_with_the_first_passage(read: Path) -> None:
             "A <b>mathematician</b>.", "org/tiny", "a.txt", 1)
 
 
-def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(read: Path) -> None:
+def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(read):
     with open_workspace(read) as store:
         assert remarks(store, ADA)[BOB] == remarks(store, BOB)[ADA]
         first, second = remarks(store, ADA)[BOB]
@@ -53,7 +51,7 @@ def test_a_relation_is_described_at_both_its_ends_with_keywords_and_strength(rea
     assert (first.keywords, first.strength) == (("meeting", "friends"), 7)
 
 
-def test_what_is_said_of_a_name_follows_it_through_edits(read: Path) -> None:
+def test_what_is_said_of_a_name_follows_it_through_edits(read):
     with open_workspace(read) as store:
         store.edits.add("same", "bob", "Robert")
     tiny_index(read)

@@ -5,7 +5,6 @@ import random
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from qafd.cli.streams import LARGEST
 from qafd.errors import ParseError, StoreError
 from qafd.explain.edges import mass_balance
 from qafd.knowledge import KnowledgeGraph
-from qafd.runs import Run, changed_params, delete_runs, list_runs, load_run, save_run
+from qafd.runs import changed_params, delete_runs, list_runs, load_run, save_run
 from qafd.runs.difference import record_run, replay_run, settings_of
 from qafd.runs.file import PARTS, read_run, run_json, write_run
 from qafd.runs.stored import plain_of, record_of
@@ -160,13 +159,13 @@ def test_a_changed_number_is_refused(path, run):
         read_run(json.dumps(obj).encode())
 
 
-def with_node(run: Run, node: dict[str, Any], **more: Any) -> Run:
+def with_node(run, node, **more):
     first, *rest = run.retrieval.nodes
     return replace(run, retrieval=replace(
         run.retrieval, nodes=(replace(first, **node), *rest), **more))
 
 
-def bare(run: Run) -> Any:
+def bare(run):
     return replace(run.retrieval, nodes=run.retrieval.nodes[:1], edges=(), passages=(), ranking=())
 
 
@@ -211,7 +210,7 @@ def test_a_file_that_is_not_a_run_is_refused_in_one_sentence(data, sentence):
     assert "\n" not in str(refused.value)
 
 
-def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def list_places(value, path=()):
     inner = (value.items() if isinstance(value, dict) else
              enumerate(value) if isinstance(value, list) else ())
     return [path, *(place for key, item in inner for place in list_places(item, (*path, key)))]

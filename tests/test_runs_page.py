@@ -2,8 +2,6 @@
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from clicks import page, shown
@@ -21,7 +19,7 @@ OTHER = "Which cultivar gave the Macintosh its name?"
 PAINTED = "[data-painted]"
 
 
-def keep_one(knowledge: KnowledgeGraph, note: str = "", **params: Any) -> str:
+def keep_one(knowledge, note="", **params):
     plan = knowledge.plan(QUESTION)
     run = record_run(knowledge, knowledge.retrieve(plan, **params), plan, note=note)
     with knowledge.store() as store:
@@ -29,12 +27,11 @@ def keep_one(knowledge: KnowledgeGraph, note: str = "", **params: Any) -> str:
 
 
 @pytest.fixture
-def knowledge(home: Path) -> KnowledgeGraph:
+def knowledge(home):
     return KnowledgeGraph.sample("apple-amazon", home)
 
 
-def test_a_run_of_an_earlier_graph_says_what_is_gone_and_is_drawn(
-        home: Path) -> None:
+def test_a_run_of_an_earlier_graph_says_what_is_gone_and_is_drawn(home):
     knowledge = KnowledgeGraph.open(home / "mine.db")
     knowledge.add_text("a.txt", "Steve Jobs led Apple. Steve Jobs met Jony Ive in Cupertino.")
     knowledge.add_text("b.txt", "Gala is an apple cultivar. It grows in Ontario.")
@@ -46,12 +43,11 @@ def test_a_run_of_an_earlier_graph_says_what_is_gone_and_is_drawn(
     app = page("runs", ws="mine", run=key)
     found = re.search(r"Made on an earlier graph\. (\d+) of its (\d+) nodes are not in this graph",
                       shown(app))
-    assert found is not None
     assert 0 < int(found[1]) <= int(found[2])
     assert app.get("bidi_component")
 
 
-def test_a_file_is_saved_and_shown_and_a_changed_one_is_refused(home: Path) -> None:
+def test_a_file_is_saved_and_shown_and_a_changed_one_is_refused(home):
     sample = KnowledgeGraph.sample("apple-amazon", home)
     plan = sample.plan(QUESTION)
     text = write_run(record_run(sample, sample.retrieve(plan, mass=12.0), plan, note="from them"))
@@ -70,7 +66,7 @@ def test_a_file_is_saved_and_shown_and_a_changed_one_is_refused(home: Path) -> N
     assert app.get("bidi_component")
 
 
-def test_two_runs_are_compared_as_lists(knowledge: KnowledgeGraph) -> None:
+def test_two_runs_are_compared_as_lists(knowledge):
     keys = [keep_one(knowledge, mass=mass) for mass in (12.0, 30.0)]
     app = page("runs", run=keys)
     assert "Only the second run retrieves" in shown(app)
@@ -78,8 +74,7 @@ def test_two_runs_are_compared_as_lists(knowledge: KnowledgeGraph) -> None:
 
 
 @pytest.mark.browser
-def test_a_run_is_kept_seen_again_and_downloaded(
-        browser: Any, app_url: str, app_home: Path, tmp_path: Path) -> None:
+def test_a_run_is_kept_seen_again_and_downloaded(browser, app_url, app_home, tmp_path):
     context = browser.new_context(viewport={"width": 1280, "height": 1200}, accept_downloads=True)
     view = context.new_page()
     view.goto(f"{app_url}/?best_mass=12")
@@ -111,7 +106,7 @@ def test_a_run_is_kept_seen_again_and_downloaded(
     context.close()
 
 
-def recorded(sample: KnowledgeGraph) -> bytes:
+def recorded(sample):
     """Two questions of another system: one with the flow's passages, one with others; and a broken line."""
     own = [passage.text for passage in sample.retrieve(QUESTION).passages[:5]]
     lines = [{"question": QUESTION, "answer": "The iPod.", "results": own},
@@ -119,7 +114,7 @@ def recorded(sample: KnowledgeGraph) -> bytes:
     return "\n".join([*map(json.dumps, lines), "{broken"]).encode()
 
 
-def test_another_system_is_imported_marked_and_compared(home: Path, knowledge: KnowledgeGraph) -> None:
+def test_another_system_is_imported_marked_and_compared(home, knowledge):
     app = page("runs")
     app.text_input(key="foreign name").set_value("mine")
     app.get("file_uploader")[0].set_value(("mine.jsonl", recorded(knowledge), "application/jsonl")).run()

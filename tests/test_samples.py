@@ -2,15 +2,12 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.resources import assets
-from qafd.retrieve.base import Retrieval
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import EXAMPLES, SAMPLES, copy_sample
 from qafd.storage import open_workspace
@@ -25,17 +22,16 @@ ANSWERS = {  # what the documents say, in the order of EXAMPLES
 }
 
 
-def retrieved(retrieval: Retrieval) -> set[str]:
+def retrieved(retrieval):
     return {n.id for n in retrieval.nodes if n.state == "saturated" and n.kind == "entity"}
 
 
-def on_topic(knowledge: KnowledgeGraph, entities: set[str]) -> set[str]:
+def on_topic(knowledge, entities):
     """The entities that some document about the company mentions."""
     return {e.node for e in find_evidence(knowledge, entities) if e.document in ON_TOPIC}
 
 
-def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(
-        apple: KnowledgeGraph) -> None:
+def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(apple):
     plan = apple.plan(QUESTION)
     kept, brought, differing = [], [], []
     for mass in (30.0, 42.0):
@@ -50,8 +46,7 @@ def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(
     assert kept[1] >= 0.05, "where all of the company fills it keeps more of the fruit and the river out"
 
 
-def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(
-        apple: KnowledgeGraph) -> None:
+def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(apple):
     plan = apple.plan(QUESTION)
     filled = {}
     for variant in ("product", "plain"):
@@ -62,7 +57,7 @@ def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_example_question_has_its_answer_quoted(name: str, tmp_path: Path) -> None:
+def test_every_example_question_has_its_answer_quoted(name, tmp_path):
     knowledge = KnowledgeGraph.sample(name, tmp_path)
     for question, wanted in zip(EXAMPLES[name], ANSWERS[name], strict=True):
         plan = knowledge.plan(question)
@@ -71,15 +66,13 @@ def test_every_example_question_has_its_answer_quoted(name: str, tmp_path: Path)
 
 
 @pytest.fixture(scope="module", params=list(SAMPLES))
-def rebuilt(request: pytest.FixtureRequest,
-            tmp_path_factory: pytest.TempPathFactory) -> tuple[str, KnowledgeGraph]:
+def rebuilt(request, tmp_path_factory):
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("new") / "sample.db")
     knowledge.add_files([assets() / "samples" / request.param], processes=1)
     return request.param, knowledge
 
 
-def test_a_bundled_workspace_is_what_its_documents_make(
-        rebuilt: tuple[str, KnowledgeGraph], tmp_path: Path) -> None:
+def test_a_bundled_workspace_is_what_its_documents_make(rebuilt, tmp_path):
     name, knowledge = rebuilt
     new, bundled = knowledge.graph, KnowledgeGraph.sample(name, tmp_path).graph
     assert (new.ids, new.names) == (bundled.ids, bundled.names), "run 'make samples'"
@@ -89,13 +82,13 @@ def test_a_bundled_workspace_is_what_its_documents_make(
     assert apart.max() < 0.2, "run 'make samples' and commit the result"
 
 
-def joined(graph: Graph) -> set[tuple[int, int]]:
+def joined(graph):
     """The pairs of rows that edges join."""
     heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     return set(zip(heads.tolist(), graph.neighbors.tolist(), strict=True))
 
 
-def test_a_copy_of_an_older_version_is_set_aside_and_made_again(tmp_path: Path) -> None:
+def test_a_copy_of_an_older_version_is_set_aside_and_made_again(tmp_path):
     path = tmp_path / "songbook.db"
     with closing(sqlite3.connect(path)) as connection:  # the tables of older versions, without their mark
         connection.executescript("".join(f"CREATE TABLE {name} (x);" for name in sorted(OLD_TABLES)))

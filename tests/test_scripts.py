@@ -50,15 +50,15 @@ def test_records_of_a_model_stay_where_the_text_has_them(text, names, found):
 
 
 @pytest.fixture(scope="module")
-def extractor() -> LocalExtractor:
+def extractor():
     return LocalExtractor()
 
 
-def read(extractor: LocalExtractor, text: str) -> Extraction:
+def read(extractor, text):
     return extractor.extract(Chunk("c", "d", "", text, 0, len(text)))
 
 
-def names(extraction: Extraction) -> list[str]:
+def names(extraction):
     return [m.name for m in extraction.mentions if m.kind not in ("title", "term")]
 
 

@@ -1,12 +1,11 @@
 """Words looked for in passages: what is found, in what order, with what marked and said."""
 
-from collections.abc import Iterator
 
 import pytest
 from tiny import tiny_index
 
-from qafd.storage import Workspace, open_workspace
-from qafd.storage.rows import MOST_WORDS, Hit
+from qafd.storage import open_workspace
+from qafd.storage.rows import MOST_WORDS
 
 DOCUMENTS = {
     "lamp.txt": "The lamp was lit. The keeper of the lamp slept.",
@@ -17,7 +16,7 @@ DOCUMENTS = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+def store(tmp_path_factory):
     """A workspace that the tests only read."""
     path = tmp_path_factory.mktemp("search") / "work.db"
     tiny_index(path, [(name, text.encode()) for name, text in DOCUMENTS.items()])
@@ -25,11 +24,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield opened
 
 
-def marked(hit: Hit) -> list[str]:
+def marked(hit):
     return [text for text, on in hit.parts if on]
 
 
-def test_passages_with_all_words_are_found_and_the_words_marked(store: Workspace) -> None:
+def test_passages_with_all_words_are_found_and_the_words_marked(store):
     found = store.passages.search("LAMP keeper")
     assert sorted(hit.chunk.document for hit in found.hits) == ["lamp.txt", "long.txt"]
     assert (found.total, found.said) == (2, "")
@@ -43,21 +42,20 @@ def test_passages_with_all_words_are_found_and_the_words_marked(store: Workspace
     assert len("".join(text for text, _ in long.parts)) < 300
 
 
-def test_passages_with_some_words_are_found_where_none_has_all_which_is_said(
-        store: Workspace) -> None:
+def test_passages_with_some_words_are_found_where_none_has_all_which_is_said(store):
     found = store.passages.search("lamp store")
     assert {hit.chunk.document for hit in found.hits} == {"lamp.txt", "long.txt", "keeper.txt"}
     assert found.said == "No passage has all of these words; these have some."
 
 
 @pytest.mark.parametrize("text", ["cafe", "CAFÉ", "cafe\u0301", "zoe", "Straße", "straße", "creme"])
-def test_accents_and_capitals_do_not_matter(store: Workspace, text: str) -> None:
+def test_accents_and_capitals_do_not_matter(store, text):
     hit, = store.passages.search(text).hits
     assert hit.chunk.document == "keeper.txt"
     assert len(marked(hit)) == 1
 
 
-def test_words_in_quotation_marks_are_a_phrase(store: Workspace) -> None:
+def test_words_in_quotation_marks_are_a_phrase(store):
     assert {h.chunk.document for h in store.passages.search('"keeper of the lamp"').hits} == {"lamp.txt"}
     assert store.passages.search('"lamp of the keeper"').hits == ()
 
@@ -65,19 +63,17 @@ def test_words_in_quotation_marks_are_a_phrase(store: Workspace) -> None:
 @pytest.mark.parametrize(("text", "found"), [
     ('"東京都は日本"', ["東京都は日本"]), ('"東京都は', ["東京都は"]), ('"首都" "東京"', ["首都"]),
     ('"首都 東京"', []), (" " * 1000 + "東京", ["東京"])])
-def test_phrases_of_scripts_without_spaces_are_looked_for_without_their_marks(
-        store: Workspace, text: str, found: list[str]) -> None:
+def test_phrases_of_scripts_without_spaces_are_looked_for_without_their_marks(store, text, found):
     assert [mark for hit in store.passages.search(text).hits for mark in marked(hit)] == found
 
 
 @pytest.mark.parametrize(("text", "marks"), [("東京", ["東京"]), ("C++", ["C"]), ("#", ["#"])])
-def test_what_is_no_word_of_the_index_is_found_as_it_is(
-        store: Workspace, text: str, marks: list[str]) -> None:
+def test_what_is_no_word_of_the_index_is_found_as_it_is(store, text, marks):
     hit, = store.passages.search(text).hits
     assert (hit.chunk.document, marked(hit)) == ("east.txt", marks)
 
 
-def test_ten_thousand_words_are_cut_and_the_cut_is_said(store: Workspace) -> None:
+def test_ten_thousand_words_are_cut_and_the_cut_is_said(store):
     found = store.passages.search("lamp " + " ".join(f"word{n}" for n in range(10_000)))
     assert [hit.chunk.document for hit in found.hits] == ["lamp.txt", "long.txt"]
     assert found.said.endswith(f"Only the first {MOST_WORDS} words were looked for.")

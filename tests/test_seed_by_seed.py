@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from qafd.flow.solver import solve
-from qafd.knowledge import KnowledgeGraph, read_corpus
-from qafd.retrieve.base import Retrieval
+from qafd.knowledge import read_corpus
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.runs.verify import seal, verify
 from qafd.wording.reasons import word_notice
@@ -14,12 +13,11 @@ BORN = "Where was the singer of Paper Lanterns born?"
 
 
 @pytest.fixture(scope="module")
-def each(songs: KnowledgeGraph) -> Retrieval:
+def each(songs):
     return songs.retrieve(BORN, diffusions="each", mass=20)
 
 
-def test_the_union_is_the_sum_of_one_solve_for_each_seed(
-        songs: KnowledgeGraph, each: Retrieval) -> None:
+def test_the_union_is_the_sum_of_one_solve_for_each_seed(songs, each):
     plan = songs.plan(BORN)
     joint = FlowDiffusion(mass=20).problem(read_corpus(songs), plan)
     x = np.zeros(len(songs.graph))
@@ -34,19 +32,19 @@ def test_the_union_is_the_sum_of_one_solve_for_each_seed(
         songs.graph.ids[row] for row in np.flatnonzero(x > 0)}
 
 
-def test_the_seeds_share_the_mass_of_the_question(songs: KnowledgeGraph, each: Retrieval) -> None:
+def test_the_seeds_share_the_mass_of_the_question(songs, each):
     together = songs.retrieve(BORN, mass=20)
     assert sum(node.source for node in each.nodes) == pytest.approx(
         sum(node.source for node in together.nodes))
     assert sorted(each.seeds) == sorted(together.seeds)
 
 
-def test_every_part_and_their_sum_can_be_verified(each: Retrieval) -> None:
+def test_every_part_and_their_sum_can_be_verified(each):
     assert verify(seal(each.to_dict())).ok
     assert all(len(part.seeds) == 1 for part in each.parts)
 
 
-def test_balances_and_paths_of_the_union_add_up(songs: KnowledgeGraph, each: Retrieval) -> None:
+def test_balances_and_paths_of_the_union_add_up(songs, each):
     told = songs.explain(each)
     assert len(told.runs) == len(each.parts)
     best = each.nodes[0]
@@ -60,7 +58,7 @@ def test_balances_and_paths_of_the_union_add_up(songs: KnowledgeGraph, each: Ret
     assert {path.nodes[0] for path in paths.paths} <= set(each.seeds)
 
 
-def test_more_mass_than_fits_is_told_once_for_all_seeds(songs: KnowledgeGraph) -> None:
+def test_more_mass_than_fits_is_told_once_for_all_seeds(songs):
     notices = songs.retrieve(BORN, PRESETS["paper"].method.fit_to(songs.graph)).notices
     assert notices
     assert len({notice.kind for notice in notices}) == len(notices)

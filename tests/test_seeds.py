@@ -125,7 +125,7 @@ def test_a_retrieval_is_unsure_without_sure_names_or_without_anything(sources, s
     assert (retrieval.named_share, retrieval.unsure) == (share, unsure)
 
 
-def test_keyword_seeds_of_a_large_graph_are_those_of_all_cosines() -> None:
+def test_keyword_seeds_of_a_large_graph_are_those_of_all_cosines():
     rng = np.random.default_rng(5)
     # Clusters, as names have them: the nearest lie well apart from the rest.
     vectors = rng.normal(size=(200, 64))[rng.integers(0, 200, 20_500)]

@@ -6,12 +6,11 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx2
 import jsonschema
@@ -20,10 +19,8 @@ import pytest
 from conftest import free_port
 from mcp import Client, StdioServerParameters
 from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
 from websockets.sync.client import connect
 
 from qafd.errors import ParameterError
@@ -41,7 +38,7 @@ from qafd.serving.verbs import VERBS
 Result = TypeVar("Result")
 QUESTION = "Introduce Steve Jobs's products in Apple."
 TOKEN = "a-token-of-27-characters-ok"
-ASKED: dict[str, dict[str, Any]] = {
+ASKED = {
     "query": {"question": QUESTION, "limit": 3, "tokens": 300},
     "why": {"question": QUESTION, "node": "Steve Jobs"}, "answer": {"question": QUESTION},
     "neighbors": {"node": "¶ Steve Jobs", "limit": 3}, "paths": {"question": QUESTION, "node": "iPod"},
@@ -49,16 +46,15 @@ ASKED: dict[str, dict[str, Any]] = {
     "conditions": {"question": "Which product was introduced by Steve Jobs and Apple?", "limit": 2}}
 
 
-def wait_for(ask: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+def wait_for(ask):
     """What a coroutine returns, in a thread of its own: a browser's loop may run in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, ask()).result()
 
 
-def get(apple: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
-        body: bytes | None = None, **headers: str) -> httpx2.Response:
+def get(apple, path, params=None, body=None, **headers):
     """One request to the interface, with the token unless another authorization is given."""
-    async def ask() -> httpx2.Response:
+    async def ask():
         transport = httpx2.ASGITransport(app=make_app(apple, TOKEN))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             return await client.request(
@@ -67,8 +63,7 @@ def get(apple: KnowledgeGraph, path: str, params: dict[str, Any] | None = None,
     return wait_for(ask)
 
 
-def test_retrieve_gives_the_passages_and_entities_of_the_library(
-        apple: KnowledgeGraph) -> None:
+def test_retrieve_gives_the_passages_and_entities_of_the_library(apple):
     expected = apple.retrieve(QUESTION)
     reply = verbs.query(apple, QUESTION, limit=3)
     assert [(one.document, one.start, one.score) for one in reply.sources] == [
@@ -90,14 +85,13 @@ def test_retrieve_gives_the_passages_and_entities_of_the_library(
     ids=["empty", "method", "limit 0", "limit 51", "node", "neighbor", "tokens", "start",
          "documents", "length", "surrogate",
          "surrogate of words", "surrogate of a node"])
-def test_what_cannot_be_asked_is_refused(
-        apple: KnowledgeGraph, ask: Callable[[KnowledgeGraph], object]) -> None:
+def test_what_cannot_be_asked_is_refused(apple, ask):
     with pytest.raises(ParameterError):
         ask(apple)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_http_replies_as_its_description_says(apple: KnowledgeGraph, verb: str) -> None:
+def test_http_replies_as_its_description_says(apple, verb):
     reply = get(apple, f"/v1/{verb}", ASKED[verb])
     assert reply.status_code == 200
     assert get(apple, f"/v1/{verb}", body=json.dumps(ASKED[verb]).encode()).json() == reply.json()
@@ -109,7 +103,7 @@ def test_http_replies_as_its_description_says(apple: KnowledgeGraph, verb: str) 
 
 
 @pytest.mark.parametrize("tokens", [1, 30, 100, 400])
-def test_replies_keep_their_number_of_tokens(apple: KnowledgeGraph, tokens: int) -> None:
+def test_replies_keep_their_number_of_tokens(apple, tokens):
     sources = verbs.query(apple, QUESTION, limit=50, tokens=tokens).sources
     assert sources
     assert sum(count_tokens(source.text) for source in sources) <= tokens
@@ -118,7 +112,7 @@ def test_replies_keep_their_number_of_tokens(apple: KnowledgeGraph, tokens: int)
     assert len(whole) > len(sources)
 
 
-def test_a_document_is_read_part_by_part(apple: KnowledgeGraph) -> None:
+def test_a_document_is_read_part_by_part(apple):
     with apple.store() as store:
         text = store.documents.get("steve-jobs.md").text
     parts, start = [], 0
@@ -131,7 +125,7 @@ def test_a_document_is_read_part_by_part(apple: KnowledgeGraph) -> None:
     assert len(parts) > 2
 
 
-def test_documents_are_listed_page_by_page(apple: KnowledgeGraph) -> None:
+def test_documents_are_listed_page_by_page(apple):
     first = verbs.documents(apple, 0, 10)
     rest = verbs.documents(apple, first.next or 0, 10)
     names = [one.name for one in (*first.documents, *rest.documents)]
@@ -139,7 +133,7 @@ def test_documents_are_listed_page_by_page(apple: KnowledgeGraph) -> None:
     assert names == sorted(set(names))
 
 
-def test_neighbors_share_passages_and_paths_lead_to_a_node(apple: KnowledgeGraph) -> None:
+def test_neighbors_share_passages_and_paths_lead_to_a_node(apple):
     near = verbs.neighbors(apple, "steve jobs", 5)
     assert (near.node, near.neighbors[0].name) == ("Steve Jobs", "Apple")
     shared = [one.passages for one in near.neighbors]
@@ -149,7 +143,7 @@ def test_neighbors_share_passages_and_paths_lead_to_a_node(apple: KnowledgeGraph
     assert all(one.path.endswith("iPod") for one in found)
 
 
-def test_the_description_is_an_openapi_document() -> None:
+def test_the_description_is_an_openapi_document():
     openapi_spec_validator.validate(describe())
 
 
@@ -163,9 +157,7 @@ def test_the_description_is_an_openapi_document() -> None:
     ("/v1/query", {"question": "a", "limit": "9" * 400}, {}, 400),
     ("/v1/erase", {}, {}, 404)],
     ids=["no token", "wrong token", "strange name", "nothing", "unknown", "word", "huge", "verb"])
-def test_http_refuses_by_status_in_one_sentence(
-        apple: KnowledgeGraph, path: str, params: dict[str, str], headers: dict[str, str],
-        status: int) -> None:
+def test_http_refuses_by_status_in_one_sentence(apple, path, params, headers, status):
     reply = get(apple, path, params, **headers)
     assert reply.status_code == status
     assert list(reply.json()) == ["error"]
@@ -176,14 +168,13 @@ def test_http_refuses_by_status_in_one_sentence(
     (b'{"question": "a", "limit": true}', 400), (b'{"question": "a", "limit": 1.5}', 400),
     (b'{"question": "\\ud800"}', 400), (b'{"question": "a", "limit": 51}', 400),
     (b'{"question": "' + b"a" * 64_000 + b'"}', 413)])
-def test_http_refuses_a_body_that_it_cannot_read(
-        apple: KnowledgeGraph, body: bytes, status: int) -> None:
+def test_http_refuses_a_body_that_it_cannot_read(apple, body, status):
     reply = get(apple, "/v1/query", body=body)
     assert reply.status_code == status
     assert list(reply.json()) == ["error"]
 
 
-def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
+def test_http_refuses_what_the_workspace_cannot_answer(path):
     knowledge = KnowledgeGraph.open(path)
     path.write_bytes(b"no workspace any more" * 500)
     reply = get(knowledge, "/v1/query", {"question": "Apple"})
@@ -196,8 +187,7 @@ def test_http_refuses_what_the_workspace_cannot_answer(path: Path) -> None:
     b"Bearer " + TOKEN.encode() + b"\r\nContent-Length: 9\r\n\r\n{",
     b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea"],
     ids=["nothing", "half a head", "half a body", "half a second head"])
-def test_a_request_that_does_not_end_loses_its_connection(
-        apple: KnowledgeGraph, sent: bytes) -> None:
+def test_a_request_that_does_not_end_loses_its_connection(apple, sent):
     class Impatient(PatientConnection):
         head = body = 0.05
 
@@ -211,11 +201,11 @@ def test_a_request_that_does_not_end_loses_its_connection(
 @pytest.mark.parametrize(("path", "reads", "ends"), [
     (UPLOADS, True, False), (UPLOADS, False, True), ("/", True, True), ("/", False, True)],
     ids=["upload", "refused upload", "half a form", "refused form"])
-def test_only_an_upload_that_is_taken_has_long_to_arrive(path: str, reads: bool, ends: bool) -> None:
+def test_only_an_upload_that_is_taken_has_long_to_arrive(path, reads, ends):
     class Impatient(AppConnection):
         head = body = 0.05
 
-    async def reply(request: Request) -> Response:
+    async def reply(request):
         return Response(str(len(await request.body()) if reads else 0))
 
     app = Starlette(routes=[Route("/{rest:path}", reply, methods=["PUT"])])
@@ -232,11 +222,11 @@ def test_only_an_upload_that_is_taken_has_long_to_arrive(path: str, reads: bool,
             assert connection.recv(10_000).startswith(b"HTTP/1.1 200")
 
 
-def test_a_websocket_outlives_the_time_for_a_head() -> None:
+def test_a_websocket_outlives_the_time_for_a_head():
     class Impatient(AppConnection):
         head = 0.1
 
-    async def greet(websocket: WebSocket) -> None:
+    async def greet(websocket):
         await websocket.accept()
         while await websocket.receive_text() != "end":
             await websocket.send_text("here")
@@ -251,7 +241,7 @@ def test_a_websocket_outlives_the_time_for_a_head() -> None:
 
 
 @contextmanager
-def running(app: Starlette, connection: type[PatientConnection]) -> Iterator[int]:
+def running(app, connection):
     """The port of a server while a block lasts."""
     port = free_port()
     server = make_server(app, "127.0.0.1", port, connection)
@@ -266,10 +256,9 @@ def running(app: Starlette, connection: type[PatientConnection]) -> Iterator[int
         thread.join()
 
 
-def with_client(apple: KnowledgeGraph,
-                ask: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
+def with_client(apple, ask):
     """Let a client ask `qafd mcp`, started as other programs start it."""
-    async def run() -> None:
+    async def run():
         arguments = ["-m", "qafd", "mcp", "--db", apple.place.written]
         async with Client(StdioServerParameters(
                 command=sys.executable, args=arguments, cwd=Path(__file__).parents[1])) as client:
@@ -281,19 +270,17 @@ def with_client(apple: KnowledgeGraph,
     (rb'"a \ud800 b"', rb'"a \ufffd b"'), (rb'"\uDFFF"', rb'"\ufffd"'), (rb'"\\ud800"', rb'"\\ud800"'),
     (rb'"\ud83d\ude00"', rb'"\ud83d\ude00"'), (rb'"\ud800\n"', rb'"\ufffd\n"')],
     ids=["high", "low", "backslash", "pair", "before an escape"])
-def test_half_characters_are_replaced_and_all_else_stays(sent: bytes, expected: bytes) -> None:
+def test_half_characters_are_replaced_and_all_else_stays(sent, expected):
     assert replace_half_characters(sent) == expected
 
 
-def test_mcp_answers_a_request_with_half_a_character(apple: KnowledgeGraph) -> None:
+def test_mcp_answers_a_request_with_half_a_character(apple):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     sent = [{"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
             {"id": 2, "method": "tools/call",
              "params": {"name": "query", "arguments": {"question": "river \ud800"}}}]
     with subprocess.Popen([sys.executable, "-m", "qafd", "mcp", "--db", apple.place.written],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
         for message in sent:
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         server.stdin.flush()
@@ -303,7 +290,7 @@ def test_mcp_answers_a_request_with_half_a_character(apple: KnowledgeGraph) -> N
     assert replies[1]["result"]["structuredContent"]["sources"]
 
 
-def rounded(value: Any) -> Any:
+def rounded(value):
     """JSON values with six digits of each number: the compiled solver adds in another order."""
     if isinstance(value, dict):
         return {key: rounded(one) for key, one in value.items()}
@@ -312,11 +299,11 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -> None:
+def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple):
     expected = {name: get(apple, f"/v1/{name}", arguments).json()
                 for name, arguments in ASKED.items()}
 
-    async def ask(client: Client) -> None:
+    async def ask(client):
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == set(VERBS)
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
@@ -338,7 +325,7 @@ def test_mcp_gives_what_the_verbs_give_and_tells_errors(apple: KnowledgeGraph) -
     with_client(apple, ask)
 
 
-def test_langchain_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> None:
+def test_langchain_gets_the_passages_in_their_order(apple):
     from qafd.serving.langchain import LangChainRetriever
 
     documents = LangChainRetriever(knowledge=apple, k=3).invoke(QUESTION)
@@ -350,7 +337,7 @@ def test_langchain_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> No
         passage.text for passage in apple.retrieve(QUESTION).passages[:3]]
 
 
-def test_llama_index_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> None:
+def test_llama_index_gets_the_passages_in_their_order(apple):
     from qafd.serving.llama_index import LlamaIndexRetriever
 
     nodes = LlamaIndexRetriever(apple, k=3).retrieve(QUESTION)
@@ -358,7 +345,7 @@ def test_llama_index_gets_the_passages_in_their_order(apple: KnowledgeGraph) -> 
         (passage.text, passage.score) for passage in apple.retrieve(QUESTION).passages[:3]]
 
 
-def test_spans_of_questions_are_written_and_read_again(apple: KnowledgeGraph, tmp_path: Path) -> None:
+def test_spans_of_questions_are_written_and_read_again(apple, tmp_path):
     file = tmp_path / "spans.jsonl"
     record = record_spans(str(file))
     reply = verbs.query(apple, QUESTION, limit=3)
@@ -375,10 +362,10 @@ def test_spans_of_questions_are_written_and_read_again(apple: KnowledgeGraph, tm
         record_spans(str(tmp_path / "none" / "spans.jsonl"))
 
 
-def test_the_server_records_only_what_it_answers(apple: KnowledgeGraph) -> None:
-    seen: list[object] = []
+def test_the_server_records_only_what_it_answers(apple):
+    seen = []
 
-    async def ask() -> None:
+    async def ask():
         transport = httpx2.ASGITransport(app=make_app(apple, TOKEN, record=seen.append))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1",
                                       headers={"authorization": f"Bearer {TOKEN}"}) as client:
@@ -388,8 +375,7 @@ def test_the_server_records_only_what_it_answers(apple: KnowledgeGraph) -> None:
     assert [type(reply) for reply in seen] == [verbs.RetrievalReply]
 
 
-def test_what_is_no_request_and_one_connection_too_many_get_json(
-        apple: KnowledgeGraph) -> None:
+def test_what_is_no_request_and_one_connection_too_many_get_json(apple):
     class Few(PatientConnection):
         most = 1
 

@@ -10,19 +10,19 @@ from qafd.app.session import SharedResults
 class Counted:
     """Computes a value, and counts how often."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.times = 0
 
-    def __call__(self) -> int:
+    def __call__(self):
         self.times += 1
         return self.times
 
 
-def test_a_result_is_computed_once_for_all_that_ask_at_the_same_time() -> None:
+def test_a_result_is_computed_once_for_all_that_ask_at_the_same_time():
     shared, compute, begin = SharedResults(), Counted(), Barrier(8)
-    found: list[int] = []
+    found = []
 
-    def ask() -> None:
+    def ask():
         begin.wait()
         found.append(shared.get("mass", ("w", "1"), compute))
 
@@ -34,7 +34,7 @@ def test_a_result_is_computed_once_for_all_that_ask_at_the_same_time() -> None:
     assert (found, compute.times) == ([1] * 8, 1)
 
 
-def test_results_of_the_two_versions_used_last_are_kept_of_each_workspace() -> None:
+def test_results_of_the_two_versions_used_last_are_kept_of_each_workspace():
     shared, compute, other = SharedResults(), Counted(), Counted()
     shared.get("other", ("v", "1"), other)
     for version in ("1", "2", "1", "3"):
@@ -47,7 +47,7 @@ def test_results_of_the_two_versions_used_last_are_kept_of_each_workspace() -> N
     assert (compute.times, other.times) == (4, 1)
 
 
-def test_the_results_used_last_are_kept() -> None:
+def test_the_results_used_last_are_kept():
     shared, compute = SharedResults(most=2), Counted()
     for name in ("a", "b", "a", "c", "a"):
         shared.get(name, ("w", "1"), compute)
@@ -56,10 +56,10 @@ def test_the_results_used_last_are_kept() -> None:
     assert compute.times == 4
 
 
-def test_a_result_that_failed_is_computed_again() -> None:
+def test_a_result_that_failed_is_computed_again():
     shared, compute = SharedResults(), Counted()
 
-    def fail() -> int:
+    def fail():
         raise ValueError("no such node")
 
     with pytest.raises(ValueError, match="node"):

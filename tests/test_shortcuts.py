@@ -15,9 +15,9 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def open_page(open_page: Open) -> Open:
+def open_page(open_page):
     """Opens a path of the app and waits until it is drawn."""
-    def visit(path: str, drawn: str = PAINTED, **options: Any) -> Any:
+    def visit(path, drawn=PAINTED, **options):
         page = open_page(path, **options)
         page.locator(drawn).first.wait_for(timeout=60_000)
         page.locator(IDLE).wait_for(state="attached", timeout=30_000)
@@ -26,17 +26,17 @@ def open_page(open_page: Open) -> Open:
     return visit
 
 
-def selected(page: Any) -> Any:
+def selected(page):
     return page.get_by_role("tab", selected=True).first
 
 
-def has_focus(page: Any, found: Any) -> None:
+def has_focus(page, found):
     """Wait until the keys go to an element, also where another window is in front."""
     page.wait_for_function("one => document.activeElement === one", arg=found.element_handle())
 
 
 @pytest.mark.browser
-def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> None:
+def test_keys_reach_question_tabs_table_picture_and_list(open_page):
     page = open_page("/")
     question = page.get_by_label("Question", exact=True)
     page.locator(IDLE).wait_for(state="attached")
@@ -66,7 +66,7 @@ def test_keys_reach_question_tabs_table_picture_and_list(open_page: Open) -> Non
 
 
 @pytest.mark.browser
-def test_the_page_that_tab_reaches_is_outlined(open_page: Open) -> None:
+def test_the_page_that_tab_reaches_is_outlined(open_page):
     page = open_page("/")
     page.locator(IDLE).wait_for(state="attached")
     link = page.get_by_role("link", name="Evaluate")
@@ -79,7 +79,7 @@ def test_the_page_that_tab_reaches_is_outlined(open_page: Open) -> None:
 
 
 @pytest.mark.browser
-def test_keys_zoom_walk_and_clear_the_selection(open_page: Open) -> None:
+def test_keys_zoom_walk_and_clear_the_selection(open_page):
     page = open_page("/")
     picture, node = page.locator(".panel"), page.locator("[data-node]").first
     before = node.bounding_box()
@@ -100,7 +100,7 @@ def test_keys_zoom_walk_and_clear_the_selection(open_page: Open) -> None:
 
 
 @pytest.mark.browser
-def test_keys_play_and_step_the_film(open_page: Open) -> None:
+def test_keys_play_and_step_the_film(open_page):
     page = open_page("/lab?experiment=Movie&best_mass=60", ".movie[data-painted]")
     movie = page.locator(".movie")
     page.keyboard.press(".")
@@ -115,7 +115,7 @@ def test_keys_play_and_step_the_film(open_page: Open) -> None:
 
 
 @pytest.mark.browser
-def test_the_keys_can_be_turned_off(open_page: Open) -> None:
+def test_the_keys_can_be_turned_off(open_page):
     page = open_page("/settings?group=This+app", "text=Single keys act")
     page.get_by_text("Single keys act").click()
     page.locator(IDLE).wait_for(state="attached")

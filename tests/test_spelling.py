@@ -23,7 +23,7 @@ def spread(words):
 VOCABULARY = Vocabulary({*COUNTS, "mill"}.__contains__, spread)
 
 
-def by_comparing_all(typed: str) -> str:
+def by_comparing_all(typed):
     """The word of the passages that is one slip away, not by another ending, and in most of them."""
     near = [word for word in WORDS if OSA.distance(typed, word) == 1
             and not word.startswith(typed) and not typed.startswith(word)]
@@ -31,7 +31,7 @@ def by_comparing_all(typed: str) -> str:
 
 
 @given(st.sampled_from([word for word in WORDS if len(word) > SHORT]), st.data())
-def test_a_word_with_slips_is_the_one_that_comparing_all_finds(word: str, data: st.DataObject) -> None:
+def test_a_word_with_slips_is_the_one_that_comparing_all_finds(word, data):
     letters = list(word)
     for _ in range(data.draw(st.integers(1, 2))):
         at = data.draw(st.integers(0, len(letters) - 2))
@@ -55,11 +55,11 @@ def test_a_word_with_slips_is_the_one_that_comparing_all_finds(word: str, data: 
 @pytest.mark.parametrize("typed", [
     "kettle", "finders", "oiled", "outage", "insured", "tapped", "oxbw",
     "tramlne2", "Tramlne", "querens "])
-def test_common_short_and_other_words_stay(typed: str) -> None:
+def test_common_short_and_other_words_stay(typed):
     assert right_word(typed, spread) == ""
 
 
-def test_a_question_is_read_with_its_words_put_right_and_says_so() -> None:
+def test_a_question_is_read_with_its_words_put_right_and_says_so():
     graph = Graph.build(["e:mill"], ["Mill"], ["entity"])
     planner = Planner(graph, LocalEmbedder(), vocabulary=VOCABULARY)
     right, slipped = (planner.plan(f"Which {word} turns the Mill?") for word in ("gearwheel", "gaerwheel"))
@@ -71,14 +71,14 @@ def test_a_question_is_read_with_its_words_put_right_and_says_so() -> None:
     assert not [one for one in right.notices if one.kind == NoticeKind.WORD_ALIKE]
 
 
-def test_a_word_put_right_is_said_where_no_name_is_known() -> None:
+def test_a_word_put_right_is_said_where_no_name_is_known():
     planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder(),
                       vocabulary=VOCABULARY)
     told = [one.kind for one in planner.plan("how is the gaerwheel oiled").notices]
     assert told == [NoticeKind.WORD_ALIKE]
 
 
-def test_a_name_that_is_known_only_when_a_word_is_put_right_is_no_unknown_one() -> None:
+def test_a_name_that_is_known_only_when_a_word_is_put_right_is_no_unknown_one():
     planner = Planner(Graph.build(["e:1"], ["Gearwheel Square"], ["entity"]), LocalEmbedder(),
                       vocabulary=VOCABULARY)
     plan = planner.plan("Did Ada Quoll see the gaerwheel square?")
@@ -89,7 +89,7 @@ def test_a_name_that_is_known_only_when_a_word_is_put_right_is_no_unknown_one() 
 
 
 @pytest.mark.parametrize("question", ["Wo lebte der Mann, und wann?", "¿Quién descubrió el germanio?"])
-def test_words_of_other_languages_stay(question: str) -> None:
+def test_words_of_other_languages_stay(question):
     planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder(),
                       vocabulary=VOCABULARY)
     assert planner.plan(question).words == question

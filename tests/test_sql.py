@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -18,12 +17,12 @@ from qafd.models.embedder import local_embedder
 from qafd.resources import assets
 from qafd.runs.verify import seal, verify
 from qafd.sql.box import Value
-from qafd.sql.database import Database, DatabaseQuestion
+from qafd.sql.database import Database
 from qafd.sql.dialect import check_select
 from qafd.sql.diffusion import schema_graph
 from qafd.sql.draft import GapKind, draft
 from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables, link_schema
-from qafd.sql.schema import Column, Join, Schema, Table, quote_name
+from qafd.sql.schema import Column, Schema, Table, quote_name
 from qafd.sql.write import read_sql, write_sql
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
@@ -58,35 +57,35 @@ QUESTIONS = {
 DECLARED = {"artists": ["id*", "name"], "albums": ["id*", "artist_id", "title"]}
 
 
-def schema_of(tables: dict[str, list[str]], *joins: Join) -> Schema:
+def schema_of(tables, *joins):
     """A schema from names, a star behind those of primary keys."""
     return Schema.of([Table(table, tuple(
         Column(table, name.rstrip("*"), "INTEGER" if name.endswith(("*", "_id")) else "TEXT",
                name.endswith("*")) for name in names)) for table, names in tables.items()], joins)
 
 
-def link(question: str, schema: Schema) -> LinkedSchema:
+def link(question, schema):
     """The schema linked by words alone, without flow."""
     graph = schema_graph(schema, local_embedder())
     return link_schema(question, schema, graph, np.zeros(len(graph)), np.zeros(len(graph)))
 
 
-def pairs(schema: Schema) -> set[tuple[str, str, bool]]:
+def pairs(schema):
     return {(*join.pairs[0], join.inferred) for join in schema.joins}
 
 
 @pytest.fixture(scope="module")
-def ferries() -> Database:
+def ferries():
     return Database.open(FERRIES, local_embedder())
 
 
 @pytest.fixture(scope="module")
-def asked(ferries: Database) -> dict[str, DatabaseQuestion]:
+def asked(ferries):
     return {question: ferries.ask(question) for question in QUESTIONS}
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_draft_answers_or_is_refused(question: str, asked: dict[str, DatabaseQuestion]) -> None:
+def test_a_draft_answers_or_is_refused(question, asked):
     tables, sql = QUESTIONS[question]
     result = asked[question]
     assert tables <= set(result.linked.tables)
@@ -97,8 +96,7 @@ def test_a_draft_answers_or_is_refused(question: str, asked: dict[str, DatabaseQ
         assert sorted(result.database.run(result.draft.sql).rows) == wanted
 
 
-def test_no_draft_or_start_reads_a_column_of_a_table_that_is_not_joined(
-        asked: dict[str, DatabaseQuestion], ferries: Database) -> None:
+def test_no_draft_or_start_reads_a_column_of_a_table_that_is_not_joined(asked, ferries):
     names = [*ferries.schema.table, *(column.name for column in ferries.schema.columns)]
     rng = np.random.default_rng(0)
     drafts = [result.draft for result in asked.values()]
@@ -108,7 +106,7 @@ def test_no_draft_or_start_reads_a_column_of_a_table_that_is_not_joined(
         check_select(each.sql, ferries.schema)
 
 
-def test_the_sample_is_what_its_script_builds(tmp_path: Path) -> None:
+def test_the_sample_is_what_its_script_builds(tmp_path):
     built = tmp_path / "again.sqlite"
     subprocess.run([sys.executable, assets() / "samples" / "build_ferries.py", built], check=True,
                    capture_output=True)
@@ -127,12 +125,11 @@ def test_the_sample_is_what_its_script_builds(tmp_path: Path) -> None:
      {("orders.customer_id", "customers.customer_id", True)}),
     ({"a": ["id*"], "b": ["id*", "name"]}, set()),
 ], ids=["plural", "camel-case", "role", "no-keys-declared", "id-alone"])
-def test_references_are_inferred_from_names(
-        tables: dict[str, list[str]], expected: set[tuple[str, str, bool]]) -> None:
+def test_references_are_inferred_from_names(tables, expected):
     assert pairs(schema_of(tables)) == expected
 
 
-def test_a_name_that_is_a_keyword_of_sqlite_is_read_as_a_name() -> None:
+def test_a_name_that_is_a_keyword_of_sqlite_is_read_as_a_name():
     words_of_sqlite = """autoincrement current_date deferrable from isnull nothing notnull raise
         returning select values"""
     with closing(sqlite3.connect(":memory:")) as database:
@@ -143,7 +140,7 @@ def test_a_name_that_is_a_keyword_of_sqlite_is_read_as_a_name() -> None:
                                     f"WHERE {quote_name(word)}.{quote_name(word)} = 7").fetchall() == [(7,)]
 
 
-def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -> None:
+def test_the_graph_has_each_table_column_and_reference_once(ferries):
     graph, schema = ferries.graph, ferries.schema
     assert len(graph) == 10 + 50
     assert graph.edge_count == 50 + 12
@@ -155,13 +152,13 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries: Database) -
     assert np.all(graph.capacity("unit") == 1)
 
 
-def test_every_diffusion_over_the_schema_is_certified(asked: dict[str, DatabaseQuestion]) -> None:
+def test_every_diffusion_over_the_schema_is_certified(asked):
     for one in asked.values():
         result = verify(json.loads(json.dumps(seal(one.retrieval.to_dict()))))
         assert result.ok, result.findings
 
 
-def test_reachable_tables_are_joined_by_the_shortest_tree() -> None:
+def test_reachable_tables_are_joined_by_the_shortest_tree():
     schema = schema_of({
         "crew": ["id*", "name"], "sailing_crew": ["crew_id", "sailing_id"],
         "sailings": ["id*", "ferry_id"], "ferries": ["id*", "name"], "island": ["x"]})
@@ -176,8 +173,7 @@ def test_reachable_tables_are_joined_by_the_shortest_tree() -> None:
     ("What are the release and the year of the songs?", {"songs.release", "songs.year"}),
     ("What is the chart year of the songs?", {"songs.chart_release_year", "songs.year"}),
     ("Which songs have a chart release year?", {"songs.chart_release_year"})])
-def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question: str, columns: set[str]
-                                                                        ) -> None:
+def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question, columns):
     schema = schema_of({"songs": ["id*", "release", "year", "chart_release_year"]})
     assert set(link(question, schema).columns) == columns
 
@@ -188,12 +184,12 @@ def test_a_column_named_in_part_is_left_out_where_others_have_its_words(question
     ("Please tell us for the report that we print soon, and only if it is known by now, which sailings "
      "have a ferry?", {"sailings", "ferries"})])
 def test_a_parent_whose_key_the_child_has_is_left_out_unless_more_may_be_asked_of_it(
-        question: str, tables: set[str]) -> None:
+        question, tables):
     schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name", "engine"]})
     assert set(link(question, schema).tables) == tables
 
 
-def test_a_table_that_joins_two_others_stays_without_being_asked_for() -> None:
+def test_a_table_that_joins_two_others_stays_without_being_asked_for():
     schema = schema_of({"sailings": ["id*", "ferry_id", "day"], "ferries": ["id*", "name"],
                         "repairs": ["id*", "ferry_id", "cost"]})
     linked = link("Which sailings have repairs?", schema)
@@ -205,8 +201,7 @@ def test_a_table_that_joins_two_others_stays_without_being_asked_for() -> None:
     ("Which flights go to the port Lisbon?", "origin_port_id", True),
     ("Which flights have the origin port Lisbon?", "origin_port_id", False),
     ("Which flights have the goal port Lisbon?", "goal_port_id", False)])
-def test_one_of_two_keys_to_a_table_is_taken_only_if_it_is_named(
-        question: str, key: str, several: bool) -> None:
+def test_one_of_two_keys_to_a_table_is_taken_only_if_it_is_named(question, key, several):
     schema = schema_of({"ports": ["id*", "name"],
                         "flights": ["id*", "code", "origin_port_id", "goal_port_id"]})
     joins, alternatives = join_tables(schema, ["flights", "ports"], QuestionWords.read(question))
@@ -217,7 +212,7 @@ def test_one_of_two_keys_to_a_table_is_taken_only_if_it_is_named(
     assert (GapKind.SEVERAL_JOINS in gaps) is several
 
 
-def test_a_value_of_two_columns_is_ambiguous_until_the_question_names_one(tmp_path: Path) -> None:
+def test_a_value_of_two_columns_is_ambiguous_until_the_question_names_one(tmp_path):
     path = tmp_path / "towns.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript("""
@@ -231,7 +226,7 @@ def test_a_value_of_two_columns_is_ambiguous_until_the_question_names_one(tmp_pa
     assert "birthplace = 'Bergvik'" in asked.sql
 
 
-def test_a_sum_over_rows_that_a_join_repeats_is_refused(tmp_path: Path) -> None:
+def test_a_sum_over_rows_that_a_join_repeats_is_refused(tmp_path):
     path = tmp_path / "shop.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript("""
@@ -248,7 +243,7 @@ def test_a_sum_over_rows_that_a_join_repeats_is_refused(tmp_path: Path) -> None:
                     ).rows == ((5.0,),)
 
 
-def test_of_210_tables_the_named_one_is_linked_first() -> None:
+def test_of_210_tables_the_named_one_is_linked_first():
     names = [f"{first}_{second}" for first in ("stock", "staff", "price", "market", "tax", "audit", "route")
              for second in ("log", "plan", "entry", "archive", "summary", "batch", "rule", "note", "unit",
                             "map", "key", "type", "view", "item", "order", "group", "level", "event",
@@ -263,7 +258,7 @@ def test_of_210_tables_the_named_one_is_linked_first() -> None:
     assert large.ask("How many market events are there?").linked.tables[0] == "market_event"
 
 
-def test_hostile_names_and_values_stay_names_and_values(tmp_path: Path) -> None:
+def test_hostile_names_and_values_stay_names_and_values(tmp_path):
     path = tmp_path / "odd.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript("""
@@ -275,7 +270,7 @@ def test_hostile_names_and_values_stay_names_and_values(tmp_path: Path) -> None:
     assert odd.run(one.draft.sql).rows == ((1, "O'Hara; --"),)
 
 
-def test_a_percent_sign_of_the_question_is_looked_for_as_itself() -> None:
+def test_a_percent_sign_of_the_question_is_looked_for_as_itself():
     schema = Schema.of([Table("notes", (Column("notes", "body", "TEXT"),))], [])
     linked = LinkedSchema(("notes",), ("notes.body",), (), (
         Value("notes", "body", "5%_off", "now 5%_off", whole=False),))
@@ -286,7 +281,7 @@ def test_a_percent_sign_of_the_question_is_looked_for_as_itself() -> None:
         assert database.execute(made.sql).fetchall() == [("now 5%_off",)]
 
 
-def test_a_model_sees_the_retrieved_schema_only_and_no_row(ferries: Database) -> None:
+def test_a_model_sees_the_retrieved_schema_only_and_no_row(ferries):
     one = ferries.ask("How many bookings did customers from Bergvik make?")
     model = Recorded(["Sure:\n```sql\nSELECT count(*) FROM bookings;\n```\nDone."])
     assert write_sql(one, model) == "SELECT count(*) FROM bookings"
@@ -301,12 +296,12 @@ def test_a_model_sees_the_retrieved_schema_only_and_no_row(ferries: Database) ->
 @pytest.mark.parametrize("reply", [
     "", "DROP TABLE t", "I would select the rows with a join.", "```sql\nDELETE FROM t\n```",
     "These tables cannot answer it, with or without a join."])
-def test_a_reply_without_a_select_is_an_error_in_a_sentence(reply: str) -> None:
+def test_a_reply_without_a_select_is_an_error_in_a_sentence(reply):
     with pytest.raises(MalformedReplyError, match="wrote no SELECT"):
         read_sql(reply)
 
 
-def test_the_command_prints_tables_draft_and_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_tables_draft_and_rows(capsys):
     assert main(["sql", str(FERRIES), "How many sailings were cancelled?", "--run", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert "sailings" in printed["tables"]
@@ -320,7 +315,6 @@ def test_the_command_prints_tables_draft_and_rows(capsys: pytest.CaptureFixture[
     ("How many sailings were cancelled?", ""),
     ("Which ferry has the most sailings?", "most"),
     ("Which route earns the least?", "earns, least")])
-def test_a_start_names_the_words_that_the_rules_do_not_understand(
-        ferries: Database, question: str, unused: str) -> None:
+def test_a_start_names_the_words_that_the_rules_do_not_understand(ferries, question, unused):
     gaps = ferries.ask(question).draft.gaps
     assert [gap.name for gap in gaps if gap.kind == GapKind.UNUSED] == [unused] * bool(unused)

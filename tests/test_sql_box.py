@@ -71,20 +71,19 @@ HARMLESS = {
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("box") / "it's a #file?.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SCHEMA)
     return path
 
 
-def state(path: Path) -> tuple[str, list[str]]:
+def state(path):
     return (hashlib.sha256(path.read_bytes()).hexdigest(),
             sorted(p.name for p in path.parent.iterdir()))
 
 
-def test_no_attack_is_answered_changes_a_byte_or_makes_a_file(
-        file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_attack_is_answered_changes_a_byte_or_makes_a_file(file, monkeypatch):
     monkeypatch.chdir(file.parent)
     before = state(file)
     for sql in REFUSED:
@@ -94,7 +93,7 @@ def test_no_attack_is_answered_changes_a_byte_or_makes_a_file(
     assert len(REFUSED) > 60
 
 
-def test_without_the_authorizer_nothing_can_be_written_either(file: Path) -> None:
+def test_without_the_authorizer_nothing_can_be_written_either(file):
     with closing(child.open_read_only(str(file), 5)) as connection:
         for sql in ("CREATE TEMP TABLE u (a)", "DELETE FROM t", "VACUUM INTO 'copy.db'"):
             with pytest.raises(sqlite3.OperationalError):
@@ -103,11 +102,11 @@ def test_without_the_authorizer_nothing_can_be_written_either(file: Path) -> Non
             connection.execute("ATTACH ':memory:' AS other")
 
 
-def test_honest_statements_are_answered(file: Path) -> None:
+def test_honest_statements_are_answered(file):
     assert {sql: box.run(file, sql).rows for sql in HARMLESS} == HARMLESS
 
 
-def test_a_long_result_is_cut_and_says_so(file: Path) -> None:
+def test_a_long_result_is_cut_and_says_so(file):
     many = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1001) SELECT "
     rows = box.run(file, many + "x FROM c")
     assert [rows.rows[0], rows.rows[-1], len(rows.rows)] == [(1,), (1000,), 1000]
@@ -122,7 +121,7 @@ def test_a_long_result_is_cut_and_says_so(file: Path) -> None:
 @pytest.mark.parametrize("content", [
     pytest.param(b"", id="empty"), pytest.param(b"no database" * 100, id="text"),
     pytest.param(b"SQLite format 3\0" + b"\xff" * 4080, id="header-only")])
-def test_what_is_no_database_is_refused_in_a_sentence(content: bytes, tmp_path: Path) -> None:
+def test_what_is_no_database_is_refused_in_a_sentence(content, tmp_path):
     path = tmp_path / "x.sqlite"
     path.write_bytes(content)
     for read in (box.read_schema, box.copy) if content else (box.read_schema,):
@@ -131,7 +130,7 @@ def test_what_is_no_database_is_refused_in_a_sentence(content: bytes, tmp_path: 
     assert [p.name for p in tmp_path.iterdir()] == ["x.sqlite"]
 
 
-def test_damage_is_found_before_a_copy_is_made(file: Path, tmp_path: Path) -> None:
+def test_damage_is_found_before_a_copy_is_made(file, tmp_path):
     broken = bytearray(file.read_bytes())
     broken[4096:4196] = b"\xff" * 100
     path = tmp_path / "broken.sqlite"
@@ -140,7 +139,7 @@ def test_damage_is_found_before_a_copy_is_made(file: Path, tmp_path: Path) -> No
         box.copy(path)
 
 
-def test_a_file_too_large_is_refused_unread(tmp_path: Path) -> None:
+def test_a_file_too_large_is_refused_unread(tmp_path):
     path = tmp_path / "large.sqlite"
     with path.open("wb") as file:
         file.truncate(box.LARGEST + 1)
@@ -148,7 +147,7 @@ def test_a_file_too_large_is_refused_unread(tmp_path: Path) -> None:
         box.copy(path)
 
 
-def test_a_copy_has_all_that_is_committed_and_needs_no_second_file(tmp_path: Path) -> None:
+def test_a_copy_has_all_that_is_committed_and_needs_no_second_file(tmp_path):
     path = tmp_path / "live.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")
@@ -164,7 +163,7 @@ def test_a_copy_has_all_that_is_committed_and_needs_no_second_file(tmp_path: Pat
     assert [p.name for p in copy.parent.iterdir()] == ["copy.sqlite"]
 
 
-def test_reading_a_closed_file_in_wal_mode_makes_no_file(tmp_path: Path) -> None:
+def test_reading_a_closed_file_in_wal_mode_makes_no_file(tmp_path):
     path = tmp_path / "closed.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA journal_mode = WAL")
@@ -174,8 +173,7 @@ def test_reading_a_closed_file_in_wal_mode_makes_no_file(tmp_path: Path) -> None
     assert state(path) == before
 
 
-def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(
-        tmp_path: Path) -> None:
+def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(tmp_path):
     path = tmp_path / "songs.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE songs (singer TEXT, title TEXT, \"odd\"\"name\" TEXT)")
@@ -185,7 +183,7 @@ def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(
         database.commit()
     schema = box.read_schema(path)
 
-    def found(*names: str) -> set[tuple[str, str, bool]]:
+    def found(*names):
         return {(v.column, v.value, v.whole)
                 for v in box.find_values(path, schema, list(names), list(names))}
     assert found("adele") == {("singer", "Adele", True)}
@@ -196,7 +194,7 @@ def test_values_are_found_whole_before_parts_and_wildcards_mean_themselves(
     assert found("' OR 1=1 --") == set()
 
 
-def test_a_file_in_use_or_left_unfinished_is_not_blamed_on_the_sql(tmp_path: Path) -> None:
+def test_a_file_in_use_or_left_unfinished_is_not_blamed_on_the_sql(tmp_path):
     path, left = tmp_path / "used.sqlite", tmp_path / "left.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("CREATE TABLE t (a)")

@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from qafd.resources import assets
 from qafd.sql import box
 from qafd.sql.database import Database, read_source
 from qafd.sql.dialect import check_select
-from qafd.sql.schema import Schema
 from qafd.sql.write import write_sql
 
 FERRIES = assets() / "samples" / "ferries.sqlite"
@@ -56,7 +54,7 @@ GO
 """}
 
 
-def check_ports(schema: Schema) -> None:
+def check_ports(schema):
     """That a schema is that of the three tables, with what is declared of them."""
     assert {(c.table, c.name) for c in schema.columns} == PORTS
     assert {(c.table, c.name) for c in schema.columns if c.key} == KEYS
@@ -65,14 +63,14 @@ def check_ports(schema: Schema) -> None:
 
 
 @pytest.fixture(scope="module")
-def ports(tmp_path_factory: pytest.TempPathFactory) -> Database:
+def ports(tmp_path_factory):
     path = tmp_path_factory.mktemp("ddl") / "ports.sql"
     path.write_text(DUMPS["postgres"])
     return Database.open(path, local_embedder())
 
 
 @pytest.mark.parametrize("dialect", DUMPS)
-def test_a_dump_of_any_server_gives_tables_keys_and_references(dialect: str, tmp_path: Path) -> None:
+def test_a_dump_of_any_server_gives_tables_keys_and_references(dialect, tmp_path):
     path = tmp_path / "dump.sql"
     path.write_text(DUMPS[dialect])
     schema = read_source(path)
@@ -87,7 +85,7 @@ SPACES = """
     CREATE VIEW stock.shelves AS SELECT shelf, id AS item FROM stock.items;"""
 
 
-def check_spaces(database: Database) -> None:
+def check_spaces(database):
     schema = database.schema
     assert {table.name for table in schema.tables} >= {"sales.items", "stock.items", "stock.shelves"}
     declared = {pair for join in schema.joins for pair in join.pairs if not join.inferred}
@@ -104,13 +102,13 @@ def check_spaces(database: Database) -> None:
         check_select("SELECT id FROM shop.items", schema)
 
 
-def test_names_keep_their_schema_and_views_are_tables(tmp_path: Path) -> None:
+def test_names_keep_their_schema_and_views_are_tables(tmp_path):
     path = tmp_path / "spaces.sql"
     path.write_text(SPACES)
     check_spaces(Database.open(path, local_embedder(), "postgres"))
 
 
-def test_views_of_a_sqlite_file_are_asked_and_broken_ones_are_said(tmp_path: Path) -> None:
+def test_views_of_a_sqlite_file_are_asked_and_broken_ones_are_said(tmp_path):
     path = tmp_path / "views.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.executescript("""
@@ -125,7 +123,7 @@ def test_views_of_a_sqlite_file_are_asked_and_broken_ones_are_said(tmp_path: Pat
     assert [join.pairs for join in boats.schema.joins] == [(("boats.owner_id", "boats.id"),)]
 
 
-def test_statements_give_what_sqlite_makes_of_them(tmp_path: Path) -> None:
+def test_statements_give_what_sqlite_makes_of_them(tmp_path):
     with closing(sqlite3.connect(FERRIES)) as sample:
         statements = ";\n".join(sql for (sql,) in sample.execute(
             "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"))
@@ -141,8 +139,7 @@ def test_statements_give_what_sqlite_makes_of_them(tmp_path: Path) -> None:
     ("a.sql", "CREATE TABLE t ('"), ("a.sql", "(" * 50_000), ("a.sql", "\x00\x01"),
     ("a.sql", "-- " + "x" * (3 << 20))],
     ids=lambda value: str(value)[:20])
-def test_what_is_no_schema_is_an_error_in_a_sentence(
-        name: str, content: str, tmp_path: Path) -> None:
+def test_what_is_no_schema_is_an_error_in_a_sentence(name, content, tmp_path):
     path = tmp_path / name
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(SqlError, match=r"a\.sql"):
@@ -153,19 +150,19 @@ def test_what_is_no_schema_is_an_error_in_a_sentence(
     'SELECT "Name" FROM ports', "SELECT count(*) FROM ferries AS f JOIN ports AS p ON f.home_port = p.id",
     "WITH old AS (SELECT id FROM ferries) SELECT id FROM old",
     "SELECT id FROM ports UNION SELECT id FROM ferries"])
-def test_sql_over_what_the_schema_has_is_taken(sql: str, ports: Database) -> None:
+def test_sql_over_what_the_schema_has_is_taken(sql, ports):
     check_select(sql, ports.schema)
 
 
 @pytest.mark.parametrize("sql", [
     "SELECT nothing FROM ports", "SELECT id FROM harbours", "DROP TABLE ports",
     "SELECT id FROM ports; SELECT id FROM ferries", "SELECT FROM WHERE (", ""])
-def test_sql_over_something_else_is_refused(sql: str, ports: Database) -> None:
+def test_sql_over_something_else_is_refused(sql, ports):
     with pytest.raises(SqlError):
         check_select(sql, ports.schema)
 
 
-def test_sql_that_cannot_be_run_is_sent_back_once_with_the_error() -> None:
+def test_sql_that_cannot_be_run_is_sent_back_once_with_the_error():
     ferries = Database.open(FERRIES, local_embedder())
     asked = ferries.ask("How many bookings did customers from Bergvik make?")
     model = Recorded(["```sql\nSELECT count(*) FROM booking\n```",

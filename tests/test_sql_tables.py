@@ -18,12 +18,12 @@ South,Cy Day,7,19.25,012
 """
 
 
-def opened(path: Path, content: str | bytes) -> Database:
+def opened(path, content):
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return Database.open(path, local_embedder())
 
 
-def workbook(**sheets: list[list[object]]) -> bytes:
+def workbook(**sheets):
     book = openpyxl.Workbook()
     book.remove(book.active)
     for title, rows in sheets.items():
@@ -35,7 +35,7 @@ def workbook(**sheets: list[list[object]]) -> bytes:
     return stream.getvalue()
 
 
-def test_counts_sums_and_means_of_a_table_are_true(tmp_path: Path) -> None:
+def test_counts_sums_and_means_of_a_table_are_true(tmp_path):
     sales = opened(tmp_path / "sales.csv", SALES)
     for question, expected in (("How many sales are there in South?", 2),
                                ("What is the sum of amount?", 1519.75),
@@ -43,7 +43,7 @@ def test_counts_sums_and_means_of_a_table_are_true(tmp_path: Path) -> None:
         assert sales.run(sales.ask(question).draft.sql).rows == ((expected,),)
 
 
-def test_a_column_has_the_type_of_all_its_cells_and_codes_stay_text(tmp_path: Path) -> None:
+def test_a_column_has_the_type_of_all_its_cells_and_codes_stay_text(tmp_path):
     sales = opened(tmp_path / "sales.csv", SALES)
     types = {column.name: column.type for column in sales.schema.columns}
     assert types == {"Region": "TEXT", "Rep": "TEXT", "Units": "INTEGER", "Amount": "REAL", "Code": "TEXT"}
@@ -54,8 +54,7 @@ def test_a_column_has_the_type_of_all_its_cells_and_codes_stay_text(tmp_path: Pa
     (["1.234,50", "2,25"], "REAL", 1236.75), (["$1,000", "$20"], "INTEGER", 1020),
     (["-3", "+4"], "INTEGER", 1), (["1.234.567", "2.000"], "INTEGER", 1236567),
     (["12", "n/a"], "TEXT", 12)])
-def test_numbers_are_read_as_people_write_them(tmp_path: Path, cells: list[str], kind: str,
-                                               total: float) -> None:
+def test_numbers_are_read_as_people_write_them(tmp_path, cells, kind, total):
     lines = "".join(f"{cell};x\n" for cell in cells)
     table = opened(tmp_path / "t.csv", f"Amount;Name\n{lines}")
     assert table.schema.column["t.Amount"].type == kind
@@ -64,13 +63,13 @@ def test_numbers_are_read_as_people_write_them(tmp_path: Path, cells: list[str],
 
 @pytest.mark.parametrize(("last", "left_out"), [
     ("Total,,17,1519.75,", True), ("Total,,17,1519.76,", False), ("East,Di Orr,17,1519.75,013", True)])
-def test_a_last_row_with_the_sums_is_left_out_and_said(tmp_path: Path, last: str, left_out: bool) -> None:
+def test_a_last_row_with_the_sums_is_left_out_and_said(tmp_path, last, left_out):
     sales = opened(tmp_path / "sales.csv", f"{SALES}{last}\n")
     assert sales.run("SELECT COUNT(*) FROM sales").rows == ((5 - left_out,),)
     assert any("1 row of totals" in notice for notice in sales.schema.notices) == left_out
 
 
-def test_each_sheet_is_a_table_that_others_join(tmp_path: Path) -> None:
+def test_each_sheet_is_a_table_that_others_join(tmp_path):
     book = workbook(Boats=[["Name", "Built"], ["Una", 1998], ["Gull", 2004]],
                     Crew=[["Boat", "Captain"], ["Una", "Per Lund"], ["Gull", "Ida Moe"]])
     boats = opened(tmp_path / "fleet.xlsx", book)
@@ -78,12 +77,12 @@ def test_each_sheet_is_a_table_that_others_join(tmp_path: Path) -> None:
     assert boats.run(joined).rows == (("Ida Moe",),)
 
 
-def test_a_file_without_rows_or_of_another_kind_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_a_file_without_rows_or_of_another_kind_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(SqlError, match="no table with rows"):
         opened(tmp_path / "empty.csv", "Name,Age\n")
 
 
-def test_the_copy_is_removed_with_the_database(tmp_path: Path) -> None:
+def test_the_copy_is_removed_with_the_database(tmp_path):
     sales = opened(tmp_path / "sales.csv", SALES)
     place = Path(sales.source)
     assert place.exists()

@@ -10,7 +10,6 @@ import pytest
 from tiny import save_run, tiny_index
 
 from qafd.errors import BusyError, NewerSchemaError, StoreError
-from qafd.ingest.engine import Progress
 from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.storage import open_workspace, remove_workspace
@@ -21,7 +20,7 @@ CYD = ("cyd.txt", b"Cyd wrote to Ada. Bob never knew Cyd.")
 
 
 @pytest.fixture(scope="session")
-def indexed(tmp_path_factory) -> Path:
+def indexed(tmp_path_factory):
     """A workspace of both files, to be copied and not to be changed."""
     original = tmp_path_factory.mktemp("indexed") / "work.db"
     tiny_index(original, [ADA, CYD])
@@ -29,7 +28,7 @@ def indexed(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def store(path: Path, indexed: Path):
+def store(path, indexed):
     path.write_bytes(indexed.read_bytes())
     with open_workspace(path) as opened:
         yield opened
@@ -150,7 +149,7 @@ def test_every_file_can_be_opened_by_a_plain_sqlite_tool(indexed):
 @pytest.mark.parametrize("left", ["nothing", "another file"])
 @pytest.mark.parametrize("stage", ["extracting", "assembling"])
 def test_indexing_ends_with_a_sentence_when_its_file_is_deleted(path, left, stage):
-    def delete(progress: Progress) -> None:
+    def delete(progress):
         if progress.stage == stage:
             path.unlink(missing_ok=True)
             if left == "another file":
@@ -198,7 +197,7 @@ def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(stor
     assert {file.name for file in path.parent.iterdir()} == {"work.db2", "other.db"}
 
 
-def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path: Path) -> None:
+def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "w.db")
     with knowledge.store() as outer:
         with knowledge.store() as inner:
@@ -223,13 +222,13 @@ def test_a_damaged_workspace_can_be_removed(store, path):
     assert not path.exists()
 
 
-def test_a_file_is_opened_while_others_close_it(tmp_path: Path) -> None:
+def test_a_file_is_opened_while_others_close_it(tmp_path):
     """Whoever closes it last takes the log beside it away, at any moment of somebody's opening."""
     path = tmp_path / "w.db"
     with open_workspace(path):
         pass
 
-    def open_and_close(number: int) -> None:
+    def open_and_close(number):
         with open_workspace(path, read_only=bool(number % 2)) as store:
             store.listing.size()
 

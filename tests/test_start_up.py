@@ -12,14 +12,14 @@ HEAVY = ("numpy", "scipy", "spacy", "onnxruntime", "streamlit")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["nothing"]])
-def test_the_list_of_commands_needs_no_heavy_package(arguments: list[str]) -> None:
+def test_the_list_of_commands_needs_no_heavy_package(arguments):
     code = ("import sys\nfrom qafd.cli import main\n"
             f"main({arguments!r})\nprint('loaded', *sorted(set({HEAVY!r}) & sys.modules.keys()))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded"
 
 
-def test_the_threads_of_the_app_share_the_memory_that_they_freed(tmp_path: Path) -> None:
+def test_the_threads_of_the_app_share_the_memory_that_they_freed(tmp_path):
     port = free_port()
     app = subprocess.Popen([sys.executable, "-m", "qafd", "app", "--port", str(port)],
                            env={**os.environ, "QAFD_HOME": str(tmp_path)}, stderr=subprocess.DEVNULL)

@@ -4,15 +4,13 @@ import pytest
 
 from qafd.cli.inquiry import Inquiry
 from qafd.flow.sources import RULES
-from qafd.knowledge import KnowledgeGraph
 from qafd.retrieve.methods import tune
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_works_with_every_rule(
-        preset: str, rule: str, songs: KnowledgeGraph) -> None:
+def test_every_preset_works_with_every_rule(preset, rule, songs):
     plan = songs.plan("Who founded the prize that Salt Road won?")
     own = PRESETS[preset].method
     method = tune(own, {"rule": rule}, songs.graph)
@@ -24,7 +22,7 @@ def test_every_preset_works_with_every_rule(
     assert found.params["mass"] == method.mass
 
 
-def test_one_alpha_holds_in_python_compare_and_the_command_line(songs: KnowledgeGraph) -> None:
+def test_one_alpha_holds_in_python_compare_and_the_command_line(songs):
     question = "Who founded the prize that Salt Road won?"
     compared = songs.compare(question, ["qafd-paper", "vector"]).retrievals["qafd-paper"]
     asked = Inquiry(songs, question, "qafd:paper").retrieve()

@@ -8,10 +8,8 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,12 +25,12 @@ from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
 from qafd.records import GIVEN, Chunk, Description, Document, Extraction, Mark, Mention, node_id
 from qafd.storage import BACKENDS as SCHEMES
-from qafd.storage import Workspace, examine, open_workspace, place_of, remove_workspace, size_of
+from qafd.storage import examine, open_workspace, place_of, remove_workspace, size_of
 from qafd.storage.full_assembly import FullAssembly, PackedLog, assemble_stored
 from qafd.storage.packing import embedding_key
 from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now
 
-BACKENDS: dict[str, Callable[[Path, str], str]] = {
+BACKENDS = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,
     "postgresql": lambda _, name: postgres_url(name),
 }
@@ -45,29 +43,29 @@ THREE = b"".join(
 QUESTION = {"query": "q", "method": "m", "params": {}, "revision": 1, "passages": []}
 
 
-def test_every_backend_keeps_this_contract() -> None:
+def test_every_backend_keeps_this_contract():
     assert BACKENDS.keys() == SCHEMES.keys()
 
 
 @pytest.fixture(params=BACKENDS)
-def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], str]:
+def fresh(request, tmp_path):
     """The URL of a workspace that does not exist yet, by a name."""
     return lambda name: BACKENDS[request.param](tmp_path, name)
 
 
 @pytest.fixture
-def url(fresh: Callable[[str], str]) -> str:
+def url(fresh):
     return fresh("work")
 
 
 @pytest.fixture
-def empty(url: str) -> Iterator[Workspace]:
+def empty(url):
     with open_workspace(url) as opened:
         yield opened
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[Workspace]:
+def store(url):
     """A workspace of two files."""
     tiny_index(url, [ADA, CYD])
     with open_workspace(url) as opened:
@@ -77,21 +75,21 @@ def store(url: str) -> Iterator[Workspace]:
 class Recording(TinyExtractor):
     """Remembers which texts it read."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.read: list[str] = []
 
-    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+    def extract_all(self, chunks):
         self.read += [chunk.text for chunk in chunks]
         return super().extract_all(chunks)
 
 
-def chunk(document: str, text: str, start: int = 0, title: str = "T") -> Chunk:
+def chunk(document, text, start=0, title="T"):
     key = hashlib.sha256(f"{document}{text}".encode()).hexdigest()[:24]
     return Chunk(key, document, title, text, start, start + len(text))
 
 
-def put(store: Workspace, source: str, title: str, *texts: str) -> tuple[Chunk, ...]:
+def put(store, source, title, *texts):
     """Make these the passages of a one-document file, as indexing does."""
     whole = "\n".join(texts)
     chunks = tuple(chunk(source, text, whole.index(text), title) for text in texts)
@@ -101,20 +99,20 @@ def put(store: Workspace, source: str, title: str, *texts: str) -> tuple[Chunk, 
     return chunks
 
 
-def read_by(store: Workspace, source: str) -> list[str]:
+def read_by(store, source):
     """The texts that are read when a file is brought into the log."""
     extractor = Recording()
     extend(store, [source], Here(extractor, TinyEmbedder()))
     return extractor.read
 
 
-def named(store: Workspace, name: str) -> str:
+def named(store, name):
     return node_id("entity", name.lower())
 
 
 # --- the workspace -----------------------------------------------------------------------------
 
-def test_a_place_says_where_a_workspace_is_before_it_exists(url: str) -> None:
+def test_a_place_says_where_a_workspace_is_before_it_exists(url):
     place = place_of(url)
     assert (place.url, place.name, size_of(url)) == (url, "work", None)
     with open_workspace(url) as made:
@@ -122,7 +120,7 @@ def test_a_place_says_where_a_workspace_is_before_it_exists(url: str) -> None:
     assert (size_of(url) or 0) > 0
 
 
-def test_two_workspaces_have_two_ids_and_two_versions(fresh: Callable[[str], str]) -> None:
+def test_two_workspaces_have_two_ids_and_two_versions(fresh):
     one, other = fresh("one"), fresh("other")
     assert tiny_index(one, [ADA]) == tiny_index(other, [ADA])
     assert place_of(one).id != place_of(other).id
@@ -130,10 +128,10 @@ def test_two_workspaces_have_two_ids_and_two_versions(fresh: Callable[[str], str
         assert first.graph.version != second.graph.version
 
 
-def test_a_transaction_that_fails_writes_nothing(store: Workspace) -> None:
+def test_a_transaction_that_fails_writes_nothing(store):
     before = store.files.all()
 
-    def two_files() -> None:
+    def two_files():
         with store.transaction():
             store.files.add("new.txt", b"x")
             store.files.add("\0", b"y")
@@ -143,7 +141,7 @@ def test_a_transaction_that_fails_writes_nothing(store: Workspace) -> None:
     assert store.files.all() == before
 
 
-def test_a_reader_keeps_its_version_while_another_writes(store: Workspace, url: str) -> None:
+def test_a_reader_keeps_its_version_while_another_writes(store, url):
     with open_workspace(url) as reader, reader.snapshot():
         before = reader.graph.revision, reader.graph.digest()
         store.documents.delete("cyd.txt")
@@ -153,14 +151,14 @@ def test_a_reader_keeps_its_version_while_another_writes(store: Workspace, url: 
         assert reader.graph.revision == before[0] + 1
 
 
-def count_up(url: str, times: int) -> None:
+def count_up(url, times):
     with open_workspace(url) as store:
         for _ in range(times):
             with store.transaction():
                 store.notes.put("count", str(int(store.notes.get("count") or 0) + 1))
 
 
-def test_no_update_is_lost_between_threads_and_processes(empty: Workspace, url: str) -> None:
+def test_no_update_is_lost_between_threads_and_processes(empty, url):
     others = [started(count_up, url, 20) for _ in range(2)]
     threads = [threading.Thread(target=count_up, args=(url, 20)) for _ in range(4)]
     for thread in threads:
@@ -170,10 +168,10 @@ def test_no_update_is_lost_between_threads_and_processes(empty: Workspace, url: 
     assert empty.notes.get("count") == "120"
 
 
-def test_many_can_open_a_workspace_that_does_not_exist_yet(url: str) -> None:
+def test_many_can_open_a_workspace_that_does_not_exist_yet(url):
     together = threading.Barrier(8)
 
-    def files_in_it(_: int) -> int:
+    def files_in_it(_):
         together.wait()
         with open_workspace(url) as store:
             return len(store.files.all())
@@ -182,22 +180,21 @@ def test_many_can_open_a_workspace_that_does_not_exist_yet(url: str) -> None:
         assert list(pool.map(files_in_it, range(8))) == [0] * 8
 
 
-def test_what_is_missing_is_neither_read_nor_made_against_the_wish(url: str) -> None:
+def test_what_is_missing_is_neither_read_nor_made_against_the_wish(url):
     for wishes in ({"read_only": True}, {"make": False}):
         with pytest.raises(StoreError):
             open_workspace(url, **wishes)
     assert size_of(url) is None
 
 
-def test_reading_only_refuses_to_write(store: Workspace, url: str) -> None:
+def test_reading_only_refuses_to_write(store, url):
     with open_workspace(url, read_only=True) as reader:
         assert reader.graph.digest() == store.graph.digest()
         with pytest.raises(StoreError):
             reader.documents.delete("ada.txt")
 
 
-def test_a_wiped_workspace_is_one_that_was_never_used(
-        store: Workspace, url: str, fresh: Callable[[str], str]) -> None:
+def test_a_wiped_workspace_is_one_that_was_never_used(store, url, fresh):
     before = store.graph.version
     store.edits.add("hide", "ada")
     store.queue.add()
@@ -208,7 +205,7 @@ def test_a_wiped_workspace_is_one_that_was_never_used(
     assert tiny_index(url, [ADA]) == tiny_index(fresh("other"), [ADA])
 
 
-def test_a_removed_workspace_is_gone_unless_somebody_works_on_it(store: Workspace, url: str) -> None:
+def test_a_removed_workspace_is_gone_unless_somebody_works_on_it(store, url):
     with store.lease.hold(), pytest.raises(BusyError):
         remove_workspace(url)
     store.close()
@@ -216,7 +213,7 @@ def test_a_removed_workspace_is_gone_unless_somebody_works_on_it(store: Workspac
     assert size_of(url) is None
 
 
-def test_an_examination_finds_a_healthy_workspace_sound(store: Workspace, url: str) -> None:
+def test_an_examination_finds_a_healthy_workspace_sound(store, url):
     save_run(store)
     assert [found.faults for found in examine(url, deep=True) if found.faults] == []
 
@@ -225,7 +222,7 @@ def test_an_examination_finds_a_healthy_workspace_sound(store: Workspace, url: s
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\x", "a\0b", "x" * 4096,
                                   "\u202egnp.exe", "'; DROP TABLE files; --", "\udcff.txt"])
-def test_a_file_name_is_a_label_and_never_a_path(empty: Workspace, name: str) -> None:
+def test_a_file_name_is_a_label_and_never_a_path(empty, name):
     empty.files.add(name, b"x")
     (file,) = empty.files.all()
     assert file.name == clean_name(name)
@@ -234,12 +231,12 @@ def test_a_file_name_is_a_label_and_never_a_path(empty: Workspace, name: str) ->
 
 
 @pytest.mark.parametrize("name", [".", "...", " . ", "../..", "/", "C:", "\0\u202e"])
-def test_a_name_of_nothing_is_refused(empty: Workspace, name: str) -> None:
+def test_a_name_of_nothing_is_refused(empty, name):
     with pytest.raises(ParameterError):
         empty.files.add(name, b"Ada met Bob.")
 
 
-def test_a_file_goes_from_waiting_to_done_and_its_bytes_with_it(empty: Workspace) -> None:
+def test_a_file_goes_from_waiting_to_done_and_its_bytes_with_it(empty):
     empty.files.add(*ADA)
     assert empty.files.unread() == (ADA,)
     assert empty.files.claim("ada.txt") == empty.files.original("ada.txt") == ADA[1]
@@ -250,7 +247,7 @@ def test_a_file_goes_from_waiting_to_done_and_its_bytes_with_it(empty: Workspace
     assert empty.files.claim("ada.txt") is None
 
 
-def test_a_file_that_is_too_large_has_failed_and_is_not_stored(empty: Workspace) -> None:
+def test_a_file_that_is_too_large_has_failed_and_is_not_stored(empty):
     assert not empty.files.add("large.txt", b"word " * 10_000_001)
     (file,) = empty.files.all()
     assert (file.status, file.size) == ("failed", 50_000_005)
@@ -262,7 +259,7 @@ def test_a_file_that_is_too_large_has_failed_and_is_not_stored(empty: Workspace)
     assert empty.files.claim("large.txt") == b"words"
 
 
-def test_failed_and_cancelled_files_wait_again_when_they_are_retried(empty: Workspace) -> None:
+def test_failed_and_cancelled_files_wait_again_when_they_are_retried(empty):
     empty.files.hold([ADA])
     empty.files.add(*CYD)
     empty.files.claim("cyd.txt")
@@ -272,7 +269,7 @@ def test_failed_and_cancelled_files_wait_again_when_they_are_retried(empty: Work
     assert [(f.status, f.error) for f in empty.files.all()] == [("queued", "")] * 2
 
 
-def test_a_file_replaced_while_it_is_parsed_waits_for_its_turn(empty: Workspace) -> None:
+def test_a_file_replaced_while_it_is_parsed_waits_for_its_turn(empty):
     empty.files.add("a.txt", b"old")
     assert empty.files.claim("a.txt") == b"old"
     empty.files.add("a.txt", b"new")
@@ -282,8 +279,7 @@ def test_a_file_replaced_while_it_is_parsed_waits_for_its_turn(empty: Workspace)
     assert empty.files.claim("a.txt") == b"new"
 
 
-def test_the_digest_depends_on_the_documents_and_not_on_what_happened_to_them(
-        store: Workspace, url: str, fresh: Callable[[str], str]) -> None:
+def test_the_digest_depends_on_the_documents_and_not_on_what_happened_to_them(store, url, fresh):
     before = store.graph.digest()
     assert tiny_index(url, [CYD, ADA]) == before == tiny_index(fresh("turned"), [CYD, ADA])
     store.documents.delete("cyd.txt")
@@ -300,13 +296,13 @@ def test_the_digest_depends_on_the_documents_and_not_on_what_happened_to_them(
     assert tiny_index(url) == alone
 
 
-def test_deleting_what_is_not_there_is_refused(store: Workspace) -> None:
+def test_deleting_what_is_not_there_is_refused(store):
     for change in (store.documents.delete, store.documents.purge, store.documents.undo):
         with pytest.raises(StoreError):
             change("nobody.txt")
 
 
-def test_what_was_deleted_before_it_was_read_is_read_when_it_comes_back(store: Workspace) -> None:
+def test_what_was_deleted_before_it_was_read_is_read_when_it_comes_back(store):
     put(store, "eve.txt", "eve", "Eve met Ada.")
     store.documents.delete("eve.txt")
     assert read_by(store, "eve.txt") == []
@@ -314,8 +310,7 @@ def test_what_was_deleted_before_it_was_read_is_read_when_it_comes_back(store: W
     assert read_by(store, "eve.txt") == ["Eve met Ada."]
 
 
-def test_a_document_deleted_by_itself_stays_deleted_when_its_file_returns(
-        empty: Workspace, url: str) -> None:
+def test_a_document_deleted_by_itself_stays_deleted_when_its_file_returns(empty, url):
     tiny_index(url, [("three.jsonl", THREE)])
     empty.documents.delete("three.jsonl#two")
     empty.documents.delete("three.jsonl")
@@ -327,7 +322,7 @@ def test_a_document_deleted_by_itself_stays_deleted_when_its_file_returns(
         "three.jsonl#one": "Ada", "three.jsonl#two": "Bob"}
 
 
-def test_two_documents_of_one_name_are_refused(empty: Workspace) -> None:
+def test_two_documents_of_one_name_are_refused(empty):
     put(empty, "a.txt", "T", "Ada.")
     empty.files.add("b.txt", b"x")
     empty.files.claim("b.txt")
@@ -337,7 +332,7 @@ def test_two_documents_of_one_name_are_refused(empty: Workspace) -> None:
             empty.documents.put("b.txt", parsed)
 
 
-def test_a_document_is_read_anew_only_where_it_or_its_title_changed(empty: Workspace) -> None:
+def test_a_document_is_read_anew_only_where_it_or_its_title_changed(empty):
     put(empty, "a.txt", "T", "Ada met Bob.", "Cyd met Dan.")
     assert read_by(empty, "a.txt") == ["Ada met Bob.", "Cyd met Dan."]
     _, moved, _ = put(empty, "a.txt", "T", "Before it all.", "Ada met Bob.", "Eve met Dan.")
@@ -347,7 +342,7 @@ def test_a_document_is_read_anew_only_where_it_or_its_title_changed(empty: Works
     assert read_by(empty, "a.txt") == ["Ada met Bob."]
 
 
-def test_a_document_is_read_in_parts(empty: Workspace) -> None:
+def test_a_document_is_read_in_parts(empty):
     texts = [f"Ada met Bob {number}." for number in range(5)]
     chunks = put(empty, "a.txt", "T", *texts)
     head = empty.documents.head("a.txt")
@@ -361,7 +356,7 @@ def test_a_document_is_read_in_parts(empty: Workspace) -> None:
         empty.documents.head("b.txt")
 
 
-def test_the_marks_of_a_document_come_back(empty: Workspace) -> None:
+def test_the_marks_of_a_document_come_back(empty):
     empty.files.add("a.pdf", b"x")
     empty.files.claim("a.pdf")
     document = Document("a.pdf", "A", "pdf", "Ada.", (Mark(0, 1), Mark(2, 2, "Bob")))
@@ -370,7 +365,7 @@ def test_the_marks_of_a_document_come_back(empty: Workspace) -> None:
     assert empty.documents.head("a.pdf").pages == 2
 
 
-def test_purging_forgets_vectors_replies_and_what_was_retrieved(store: Workspace, url: str) -> None:
+def test_purging_forgets_vectors_replies_and_what_was_retrieved(store, url):
     tiny_index(url, [("secret.txt", b"Zanzibar hid the Xylophone from Ada.")])
     quoting = save_run(store, passages=[{"document": "secret.txt"}])
     other = save_run(store)
@@ -390,7 +385,7 @@ def test_purging_forgets_vectors_replies_and_what_was_retrieved(store: Workspace
 
 # --- the log -----------------------------------------------------------------------------------
 
-def test_an_entry_of_the_log_comes_back_as_it_went_in(empty: Workspace) -> None:
+def test_an_entry_of_the_log_comes_back_as_it_went_in(empty):
     (passage,) = put(empty, "a.txt", "T", "Ada met Bob.")
     found = Extraction(
         passage.id, "x", ((0, 12),),
@@ -404,7 +399,7 @@ def test_an_entry_of_the_log_comes_back_as_it_went_in(empty: Workspace) -> None:
     assert empty.log.names([passage.id]) == ((passage.id, "ada", 0, 3),)
 
 
-def test_an_extraction_of_a_passage_that_changed_meanwhile_is_dropped(empty: Workspace) -> None:
+def test_an_extraction_of_a_passage_that_changed_meanwhile_is_dropped(empty):
     (old,) = put(empty, "a.txt", "Old", "Ada met Bob.")
     found = Extraction(old.id, "tiny-1", ((0, 12),), (), ())
     put(empty, "a.txt", "New", "Ada met Bob.")
@@ -413,8 +408,7 @@ def test_an_extraction_of_a_passage_that_changed_meanwhile_is_dropped(empty: Wor
     assert empty.log.put(old, found) is False
 
 
-def test_what_a_file_says_of_a_passage_is_not_read_and_any_extractor_adopts_it(
-        empty: Workspace) -> None:
+def test_what_a_file_says_of_a_passage_is_not_read_and_any_extractor_adopts_it(empty):
     (passage,) = put(empty, "a.txt", "T", "Ada met Bob.")
     empty.log.give(passage, Extraction(passage.id, GIVEN, ((0, 12),), (), ()))
     assert empty.log.pending("a.txt", "x") == ()
@@ -424,12 +418,11 @@ def test_what_a_file_says_of_a_passage_is_not_read_and_any_extractor_adopts_it(
     assert [found.extractor for found in empty.log.read().extractions] == ["x"]
 
 
-def test_another_extractor_reads_everything_anew_and_the_first_is_not_forgotten(
-        store: Workspace, url: str) -> None:
+def test_another_extractor_reads_everything_anew_and_the_first_is_not_forgotten(store, url):
     before = store.graph.digest()
 
     class Silent(TinyExtractor):
-        def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+        def extract_all(self, chunks):
             for found in super().extract_all(chunks):
                 yield Extraction(found.chunk, "silent", found.sentences, (), ())
 
@@ -440,7 +433,7 @@ def test_another_extractor_reads_everything_anew_and_the_first_is_not_forgotten(
     assert tiny_index(url) == before
 
 
-def test_a_doubtful_reading_is_told_and_read_again_when_it_is_retried(empty: Workspace) -> None:
+def test_a_doubtful_reading_is_told_and_read_again_when_it_is_retried(empty):
     (passage,) = put(empty, "a.txt", "T", "Ada met Bob.")
     empty.log.use_extractor("m/1")
     empty.log.put(passage, Extraction(passage.id, "m/1", ((0, 12),), (), ()), doubt="half of it")
@@ -459,8 +452,7 @@ def test_a_doubtful_reading_is_told_and_read_again_when_it_is_retried(empty: Wor
           deadline=None)
 @given(vectors=arrays(np.float32, (3, 4), elements=st.floats(width=32)))
 @example(vectors=np.array([[0, 0, 0, 0], [np.nan, 0, 0, 0], [np.inf, 0, 0, 0]], np.float32))
-def test_vectors_are_kept_by_direction_for_good_or_refused_for_nan_and_infinity(
-        empty: Workspace, vectors: np.ndarray) -> None:
+def test_vectors_are_kept_by_direction_for_good_or_refused_for_nan_and_infinity(empty, vectors):
     empty.vectors.forget()
     empty.vectors.stamp(hashlib.sha256(vectors.tobytes()).hexdigest(), 4)
     keyed = {embedding_key("m", f"{i} {vectors.tobytes().hex()}"): vector
@@ -484,7 +476,7 @@ def test_vectors_are_kept_by_direction_for_good_or_refused_for_nan_and_infinity(
         assert empty.vectors.get(keyed) == {}
 
 
-def test_a_workspace_is_bound_to_one_embedding_model(store: Workspace, url: str) -> None:
+def test_a_workspace_is_bound_to_one_embedding_model(store, url):
     before = store.graph.digest()
     for name, dimension in (("tiny", 16), ("other", 8)):
         with pytest.raises(EmbedderMismatchError):
@@ -496,9 +488,8 @@ def test_a_workspace_is_bound_to_one_embedding_model(store: Workspace, url: str)
     assert store.graph.digest() == before
 
 
-def test_embedding_anew_equals_indexing_with_the_other_model(
-        store: Workspace, url: str, fresh: Callable[[str], str]) -> None:
-    def other() -> TinyEmbedder:
+def test_embedding_anew_equals_indexing_with_the_other_model(store, url, fresh):
+    def other():
         return TinyEmbedder("other", 16)
 
     scratch = fresh("scratch")
@@ -516,7 +507,7 @@ def test_embedding_anew_equals_indexing_with_the_other_model(
 
 # --- the graph and its passages ----------------------------------------------------------------
 
-def test_the_revision_counts_changes_of_the_graph_only(store: Workspace, url: str) -> None:
+def test_the_revision_counts_changes_of_the_graph_only(store, url):
     before = store.graph.revision
     store.documents.delete("cyd.txt")
     store.documents.undo("cyd.txt")
@@ -530,7 +521,7 @@ def test_the_revision_counts_changes_of_the_graph_only(store: Workspace, url: st
     assert store.graph.version == store.graph.version_at(before + 1)
 
 
-def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Workspace) -> None:
+def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store):
     old = store.log.read()
     store.documents.delete("cyd.txt")
     GraphUpdate(store, tiny_engine()).run()
@@ -540,7 +531,7 @@ def test_a_graph_made_from_an_older_log_does_not_replace_a_newer_one(store: Work
     assert store.graph.digest() == newest
 
 
-def test_the_graph_has_the_names_the_passages_and_what_joins_them(store: Workspace) -> None:
+def test_the_graph_has_the_names_the_passages_and_what_joins_them(store):
     graph = store.graph.read()
     assert sorted(zip(graph.kinds, graph.names, strict=True)) == [
         ("entity", "Ada"), ("entity", "Bob"), ("entity", "Cyd"), ("entity", "Paris"),
@@ -557,14 +548,14 @@ def test_the_graph_has_the_names_the_passages_and_what_joins_them(store: Workspa
     assert store.graph.labels([named(store, "Bob")]) == {}
 
 
-def test_a_dropped_graph_comes_back_the_same(store: Workspace, url: str) -> None:
+def test_a_dropped_graph_comes_back_the_same(store, url):
     before = store.graph.digest()
     store.assembly.drop()
     assert tiny_index(url) == before
     assert not any(store.assembly.differences(assemble_stored(store)).values())
 
 
-def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Workspace) -> None:
+def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store):
     found = store.passages.evidence([named(store, "Bob")])
     assert [e.text for e in found] == [
         "Ada met Bob in Paris.", "Bob left.", "Bob never knew Cyd."]
@@ -576,7 +567,7 @@ def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store: Wor
     assert {e.document for e in store.passages.evidence([named(store, "Bob")])} == {"ada.txt"}
 
 
-def test_sentences_come_with_their_places_texts_and_vectors(store: Workspace) -> None:
+def test_sentences_come_with_their_places_texts_and_vectors(store):
     passage = next(one for one in store.log.read().chunks if one.document == "ada.txt")
     texts = ["Ada met Bob in Paris.", "Bob left."]
     found = store.passages.sentences([passage.id, "unknown"])
@@ -590,7 +581,7 @@ def test_sentences_come_with_their_places_texts_and_vectors(store: Workspace) ->
     assert {name.text for name in names[passage.id, len(texts[0])]} == {"Ada", "Bob", "Paris"}
 
 
-def test_search_ranks_by_bm25(empty: Workspace) -> None:
+def test_search_ranks_by_bm25(empty):
     texts = {"a": "apple apple pear", "b": "apple plum plum plum plum", "c": "fig fig",
              "d": "quince", "e": "melon melon melon"}
     for name, text in texts.items():
@@ -600,7 +591,7 @@ def test_search_ranks_by_bm25(empty: Workspace) -> None:
     sizes = {name: len(text.split()) for name, text in texts.items()}
     mean = sum(sizes.values()) / len(sizes)
 
-    def score(name: str) -> float:
+    def score(name):
         total = 0.0
         for word in ("apple", "plum"):
             holding = sum(word in text for text in texts.values())
@@ -623,7 +614,7 @@ HOSTILE = [
           deadline=None)
 @given(text=st.one_of(st.text(), st.sampled_from(HOSTILE)))
 @example(text='"a')
-def test_any_text_can_be_searched_and_changes_nothing(store: Workspace, text: str) -> None:
+def test_any_text_can_be_searched_and_changes_nothing(store, text):
     known = {one.id for one in store.log.read().chunks}
     assert {hit.chunk.id for hit in store.passages.search(text).hits} <= known
     assert store.passages.search("Paris").total == 1
@@ -631,13 +622,13 @@ def test_any_text_can_be_searched_and_changes_nothing(store: Workspace, text: st
 
 @pytest.mark.parametrize(("word", "there"), [
     ("Paris", True), ("PARIS", True), ("Par", False), ("Oslo", False), ("", False), ("…", False)])
-def test_a_word_is_there_when_a_search_finds_it(store: Workspace, word: str, there: bool) -> None:
+def test_a_word_is_there_when_a_search_finds_it(store, word, there):
     assert store.passages.has_word(word) is there
 
 
 # --- surveys -----------------------------------------------------------------------------------
 
-def test_a_survey_has_every_row_once(store: Workspace) -> None:
+def test_a_survey_has_every_row_once(store):
     graph = store.graph.read()
     nodes, edges = list(store.listing.nodes()), list(store.listing.edges())
     assert store.listing.size() == (len(nodes), len(edges)) == (len(graph), len(edges))
@@ -658,7 +649,7 @@ def test_a_survey_has_every_row_once(store: Workspace) -> None:
 
 # --- layers, notes, runs -----------------------------------------------------------------------
 
-def test_a_layer_is_kept_as_its_bytes_until_the_next_of_its_name(store: Workspace) -> None:
+def test_a_layer_is_kept_as_its_bytes_until_the_next_of_its_name(store):
     store.layers.put("tree", "v1", 1, b"one")
     store.layers.put("tree", "v2", 3, b"other")
     row = store.layers.rows()["tree"]
@@ -668,14 +659,14 @@ def test_a_layer_is_kept_as_its_bytes_until_the_next_of_its_name(store: Workspac
         store.layers.body("none")
 
 
-def test_a_note_is_kept_under_its_name(empty: Workspace) -> None:
+def test_a_note_is_kept_under_its_name(empty):
     assert empty.notes.get("gold") == ""
     empty.notes.put("gold", "one")
     empty.notes.put("gold", "é\n")
     assert empty.notes.get("gold") == "é\n"
 
 
-def test_a_saved_run_comes_back_as_it_was(empty: Workspace) -> None:
+def test_a_saved_run_comes_back_as_it_was(empty):
     row = RunRow("k", now(), "Who\ud800?", "qafd", {"alpha": 0.1 + 0.2}, 7, 5, 60, None, "é")
     body = {"retrieval": {"nodes": [{"x": 1e-17}]}, "note": "Who\ud800?", "layout": {"n": [0.25, -1.5]}}
     empty.runs.save(row, body)
@@ -685,7 +676,7 @@ def test_a_saved_run_comes_back_as_it_was(empty: Workspace) -> None:
         empty.runs.load("x")
 
 
-def test_the_history_is_what_was_saved_and_the_last_deletion_can_be_undone(empty: Workspace) -> None:
+def test_the_history_is_what_was_saved_and_the_last_deletion_can_be_undone(empty):
     keys = [save_run(empty, f"note {number}", bool(number)) for number in range(2)]
     assert {(row.id, row.note, row.exact) for row in empty.runs.history()} == {
         (keys[0], "note 0", False), (keys[1], "note 1", True)}
@@ -705,7 +696,7 @@ def test_the_history_is_what_was_saved_and_the_last_deletion_can_be_undone(empty
 
 # --- the ledger --------------------------------------------------------------------------------
 
-def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty: Workspace) -> None:
+def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty):
     good = Call("k", "extract", "m", "ok", "yes", 10, 2, cost=0.5, seconds=1.0, chunk="c",
                 document="a.txt", run="r1")
     bad = Call("k", "extract", "m", "rejected", "no", 10, 3, chunk="c", document="a.txt", run="r2")
@@ -727,7 +718,7 @@ def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty: Workspac
 
 # --- the queue and the lease -------------------------------------------------------------------
 
-def test_jobs_are_begun_in_order_and_over_once(empty: Workspace) -> None:
+def test_jobs_are_begun_in_order_and_over_once(empty):
     first, second = empty.queue.add(["tree"]), empty.queue.add()
     assert [job.state for job in empty.queue.open()] == ["queued", "queued"]
     assert empty.queue.claim() == first == empty.queue.claim()
@@ -746,7 +737,7 @@ def test_jobs_are_begun_in_order_and_over_once(empty: Workspace) -> None:
     assert empty.queue.open() == ()
 
 
-def test_a_job_that_waits_is_cancelled_at_once_and_one_that_runs_is_asked(empty: Workspace) -> None:
+def test_a_job_that_waits_is_cancelled_at_once_and_one_that_runs_is_asked(empty):
     running, waiting = empty.queue.add(), empty.queue.add()
     empty.queue.claim()
     assert (empty.queue.cancel(waiting), empty.queue.cancel(running)) == (True, False)
@@ -759,7 +750,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_one_that_runs_is_asked(empty:
     assert empty.queue.latest(2)[1].state == "cancelled"
 
 
-def test_a_job_has_its_files_and_those_that_nobody_else_will_read(empty: Workspace) -> None:
+def test_a_job_has_its_files_and_those_that_nobody_else_will_read(empty):
     job, other = empty.queue.add(), empty.queue.add()
     empty.files.add("mine.txt", b"12345", job)
     empty.files.add("theirs.txt", b"123", other)
@@ -775,7 +766,7 @@ def test_a_job_has_its_files_and_those_that_nobody_else_will_read(empty: Workspa
     assert empty.queue.failed_files(job) == 1
 
 
-def test_two_processes_never_hold_the_lease_at_once(empty: Workspace, url: str) -> None:
+def test_two_processes_never_hold_the_lease_at_once(empty, url):
     with open_workspace(url) as other, other.lease.hold():
         with pytest.raises(BusyError), empty.lease.hold():
             pass
@@ -788,19 +779,19 @@ def test_two_processes_never_hold_the_lease_at_once(empty: Workspace, url: str) 
             empty.lease.check()
 
 
-def hold_and_die(url: str) -> None:
+def hold_and_die(url):
     store = open_workspace(url)
     store.lease.hold().__enter__()
     os._exit(0)
 
 
-def test_the_lease_of_a_process_that_died_is_taken_over(empty: Workspace, url: str) -> None:
+def test_the_lease_of_a_process_that_died_is_taken_over(empty, url):
     started(hold_and_die, url).join()
     with empty.lease.hold():
         assert empty.lease.writer == os.getpid()
 
 
-def test_what_lost_the_lease_writes_nothing(empty: Workspace, url: str) -> None:
+def test_what_lost_the_lease_writes_nothing(empty, url):
     (passage,) = put(empty, "a.txt", "T", "Ada met Bob.")
     with open_workspace(url) as gone, gone.lease.hold():
         empty.wipe()
@@ -810,7 +801,7 @@ def test_what_lost_the_lease_writes_nothing(empty: Workspace, url: str) -> None:
 
 # --- edits -------------------------------------------------------------------------------------
 
-def test_an_edit_holds_until_it_is_undone_and_stays_in_the_list(store: Workspace, url: str) -> None:
+def test_an_edit_holds_until_it_is_undone_and_stays_in_the_list(store, url):
     before = store.graph.digest()
     same = store.edits.add("same", "bob", "Cyd")
     join = store.edits.add("join", "ada", "paris", "lived in", "a letter")

@@ -1,6 +1,5 @@
 """Suggested questions: what they ask about, and in which order."""
 
-from pathlib import Path
 
 import pytest
 
@@ -13,18 +12,18 @@ TEXT = ("Ada Brenner founded Lindau Mill in 1931. Ada Brenner married Hugo Lind.
         "Ada Brenner sold Lindau Mill to Hugo Lind.")
 
 
-def passage(text: str, title: str = "", heading: str = "") -> Chunk:
+def passage(text, title="", heading=""):
     return Chunk(text, title, title, text, 0, len(text), heading=heading)
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeGraph:
+def mill(tmp_path_factory):
     knowledge = KnowledgeGraph(tmp_path_factory.mktemp("mill") / "mill.db")
     knowledge.add_text("mill.md", TEXT)
     return knowledge
 
 
-def test_what_was_done_is_asked_about_first_and_each_name_once(mill: KnowledgeGraph) -> None:
+def test_what_was_done_is_asked_about_first_and_each_name_once(mill):
     with mill.store() as store:
         asked = questions_of(store, mill.graph)
     assert asked[0] in ("Who founded Lindau Mill?", "Who sold Lindau Mill?", "Who married Hugo Lind?")
@@ -33,7 +32,7 @@ def test_what_was_done_is_asked_about_first_and_each_name_once(mill: KnowledgeGr
         assert sum(name in question for question in asked) <= 1
 
 
-def test_questions_are_in_the_language_of_the_passages(mill: KnowledgeGraph) -> None:
+def test_questions_are_in_the_language_of_the_passages(mill):
     with mill.store() as store:
         known = entities(store)
     german = questions_about(mill.graph, known, [passage("Die Mühle ist am See und sie wurde verkauft.")])
@@ -42,7 +41,7 @@ def test_questions_are_in_the_language_of_the_passages(mill: KnowledgeGraph) -> 
     assert questions_about(mill.graph, known, russian) == ()
 
 
-def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path: Path) -> None:
+def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "towns.db")
     for town in ("Leer", "Sneek"):
         knowledge.add_text(f"{town}.md", f"In Amsterdam. In {town}.")
@@ -51,7 +50,7 @@ def test_without_relations_the_commonest_name_is_asked_about_last(tmp_path: Path
     assert ["Amsterdam" in question for question in asked] == [False, True]
 
 
-def test_after_related_names_headings_are_asked_about_once_a_document(mill: KnowledgeGraph) -> None:
+def test_after_related_names_headings_are_asked_about_once_a_document(mill):
     text = "The hotel may cost this much and it is paid for."
     passages = [passage(text, "Travel", "Travel"), passage(text, "Travel", "Travel / Hotels"),
                 passage(text, "Travel", "Travel / Taxis"), passage(text, "Pump", "Faults"),

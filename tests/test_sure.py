@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solver import problem, scatter
 
-from qafd.explain import CERTAIN, Explanation
+from qafd.explain import CERTAIN
 from qafd.flow.solver import solve
 from qafd.flow.weights import VARIANTS
-from qafd.knowledge import KnowledgeGraph
 from qafd.view.drawing import Drawing, Look
 from qafd.view.panel import panel_data
 from qafd.view.placement import freeze
@@ -19,7 +18,7 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 @given(st.integers(0, 10_000), st.sampled_from(VARIANTS), st.lists(st.floats(0, 1), min_size=3, max_size=3))
 def test_any_mass_of_doubtful_seeds_retrieves_the_sure_nodes_and_none_that_is_not_possible(
-        seed: int, variant: str, doubts: list[float]) -> None:
+        seed, variant, doubts):
     case = problem(variant, seed, 20)
     room = 0.9 * case.sink.sum()  # so that no component is capped
     mass = case.mass * min(1.0, room / case.mass.sum())
@@ -38,11 +37,11 @@ def test_any_mass_of_doubtful_seeds_retrieves_the_sure_nodes_and_none_that_is_no
 
 
 @pytest.fixture(scope="module")
-def told(apple: KnowledgeGraph) -> Explanation:
+def told(apple):
     return apple.explain(QUESTION)
 
 
-def test_possible_nodes_are_those_that_the_names_alone_do_not_retrieve(told: Explanation) -> None:
+def test_possible_nodes_are_those_that_the_names_alone_do_not_retrieve(told):
     run = told.runs[0]
     kinds = [why.kind in CERTAIN for why in run.problem.seeds.reasons]
     assert any(kinds)
@@ -57,7 +56,7 @@ def test_possible_nodes_are_those_that_the_names_alone_do_not_retrieve(told: Exp
     assert told.possible
 
 
-def test_of_keyword_seeds_none_is_sure_and_with_names_alone_all_are(apple: KnowledgeGraph) -> None:
+def test_of_keyword_seeds_none_is_sure_and_with_names_alone_all_are(apple):
     by_keywords = apple.explain(QUESTION, seeding="keywords")
     assert by_keywords.possible == {node.id for node in by_keywords.retrieval.retrieved}
     named = apple.explain(QUESTION, seeds=0)
@@ -65,7 +64,7 @@ def test_of_keyword_seeds_none_is_sure_and_with_names_alone_all_are(apple: Knowl
     assert named.retrieval.retrieved
 
 
-def test_possible_nodes_are_marked_in_the_picture(told: Explanation) -> None:
+def test_possible_nodes_are_marked_in_the_picture(told):
     drawn = panel_data([told.retrieval], Drawing(), positions=freeze([told.retrieval], ())[0],
                        look=Look(possible=told.possible))
     marked = {drawn["nodes"][node["n"]]["id"] for node in drawn["panels"][0]["nodes"] if node.get("possible")}

@@ -6,7 +6,7 @@ from qafd.reading.text import NameIndex, canonical, chunk
 from qafd.records import Document, Mark
 
 
-def document(text: str, *marks: Mark, name: str = "notes.txt") -> Document:
+def document(text, *marks, name="notes.txt"):
     return Document(name, "Notes", "txt", text, marks)
 
 

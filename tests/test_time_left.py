@@ -12,19 +12,19 @@ from qafd.time_left import TimeLeft
 class Clock:
     """A clock that goes when it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 1000.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
-def steady(pace: TimeLeft, clock: Clock, seconds: int, speed: float = 2.0, total: float = 200) -> None:
+def steady(pace, clock, seconds, speed=2.0, total=200):
     """A note each second while `speed` is done per second."""
     begun = pace.share * total
     for second in range(1, seconds + 1):
@@ -32,7 +32,7 @@ def steady(pace: TimeLeft, clock: Clock, seconds: int, speed: float = 2.0, total
         pace.note(begun + speed * second, total)
 
 
-def test_nothing_is_said_before_it_is_measured(clock: Clock) -> None:
+def test_nothing_is_said_before_it_is_measured(clock):
     pace = TimeLeft(clock)
     pace.note(0, 200)
     steady(pace, clock, 4)
@@ -41,7 +41,7 @@ def test_nothing_is_said_before_it_is_measured(clock: Clock) -> None:
     assert pace.left == pytest.approx(95)  # 190 at 2 per second
 
 
-def test_an_unknown_total_says_nothing_and_a_grown_one_counts(clock: Clock) -> None:
+def test_an_unknown_total_says_nothing_and_a_grown_one_counts(clock):
     pace = TimeLeft(clock)
     for done in range(10):
         pace.note(done, math.inf)

@@ -8,7 +8,7 @@ from oracles import toward
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan
-from qafd.retrieve.base import SATURATED, WET, Corpus, Retrieval
+from qafd.retrieve.base import SATURATED, WET, Corpus
 from qafd.retrieve.layers.tree import Tree
 from qafd.retrieve.seeds import Passages
 from qafd.retrieve.tree import CollapsedTree
@@ -16,7 +16,7 @@ from qafd.retrieve.tree import CollapsedTree
 
 # Summary 0 is above p and q, summary 1 above q, r and s, summary 2 above both.
 @pytest.fixture
-def corpus() -> Corpus:
+def corpus():
     vectors = toward(0.9, 0.3, 0.4, 0.2)
     graph = Graph.build("pqrs", ["P", "Q", "R", "S"], ["passage"] * 4, vectors=vectors,
                         name_vectors=vectors, tokens=[100] * 4)
@@ -28,7 +28,7 @@ def corpus() -> Corpus:
     return Corpus(graph, Passages.build(graph, lambda ids: [""] * len(ids)), {"tree": tree})
 
 
-def run(corpus: Corpus, budget: int) -> Retrieval:
+def run(corpus, budget):
     return CollapsedTree(budget=budget).retrieve(
         corpus, QueryPlan("q", (), np.array([1, 0], np.float32), np.zeros((0, 2), np.float32)))
 
@@ -38,13 +38,12 @@ def run(corpus: Corpus, budget: int) -> Retrieval:
     (50, {"P"}), (149, {"P"}), (150, {"P", "Summary of R, S"}),
     (250, {"P", "Summary of R, S", "R"}),
     (399, {"P", "Summary of R, S", "R", "Summary of P, Q"})])
-def test_the_nearest_are_taken_until_the_budget_is_spent(
-        corpus: Corpus, budget: int, taken: set[str]) -> None:
+def test_the_nearest_are_taken_until_the_budget_is_spent(corpus, budget, taken):
     retrieval = run(corpus, budget)
     assert {n.name for n in retrieval.nodes if n.state == SATURATED} == taken
 
 
-def test_a_passage_is_ranked_by_itself_or_the_best_summary_taken_above_it(corpus: Corpus) -> None:
+def test_a_passage_is_ranked_by_itself_or_the_best_summary_taken_above_it(corpus):
     # "of R" (.7) lifts Q, R and S, which follow in the order of their own cosines.
     assert [(p.id, round(p.score, 3)) for p in run(corpus, 250).ranking] == [
         ("p", 0.9), ("r", 0.7), ("q", 0.7), ("s", 0.7)]
@@ -52,7 +51,7 @@ def test_a_passage_is_ranked_by_itself_or_the_best_summary_taken_above_it(corpus
         ("p", 0.9), ("r", 0.4), ("q", 0.3), ("s", 0.2)]
 
 
-def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus: Corpus) -> None:
+def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus):
     retrieval = run(corpus, 150)
     states = {n.name: n.state for n in retrieval.nodes}
     assert states == {"P": SATURATED, "Summary of R, S": SATURATED, "Q": WET, "R": WET, "S": WET}

@@ -1,10 +1,8 @@
 """What a model did not read as it should: the passages, the reasons, the raw replies."""
 
 import json
-from pathlib import Path
 
 import pytest
-from faults import FaultServer
 from tiny import tiny_index
 
 from qafd.cli import main
@@ -16,20 +14,19 @@ from qafd.storage import open_workspace
 RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
 
 
-def read(path: Path, server: FaultServer, *files: tuple[str, bytes], **choice: object) -> None:
+def read(path, server, *files, **choice):
     with open_workspace(path) as store:
         choose(store, ModelChoice("tiny", server.url, **choice))
     tiny_index(path, files)
 
 
-def spoiled(body: dict[str, object]) -> str:
+def spoiled(body):
     """No record for a passage with Bob, one for others."""
     asked = json.dumps(body["messages"])
     return "I cannot <b>do</b> that.\nSorry." if "Bob" in asked else RECORD
 
 
-def test_a_passage_without_a_record_shows_what_the_model_said(
-        path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_passage_without_a_record_shows_what_the_model_said(path, server, capsys):
     server.reply = spoiled
     read(path, server, ("a.txt", b"Ada met Bob."), ("b.txt", b"Ada wrote."))
     with open_workspace(path) as store:

@@ -2,8 +2,6 @@
 
 import random
 import secrets
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -16,8 +14,7 @@ FILES = {"good.txt": GOOD, "empty.txt": b"", "words.docx": b"no zip, only words.
          "<img src=x onerror=window.__pwn=1>.txt": b"Jonas Brask repaired the lighthouse."}
 
 
-def test_each_bad_file_is_told_and_the_good_ones_are_read(
-        open_page: Callable[..., Any]) -> None:
+def test_each_bad_file_is_told_and_the_good_ones_are_read(open_page):
     page = open_page("/settings")
     settle(page)
     new_workspace(page, f"bad-{secrets.token_hex(3)}")
@@ -33,8 +30,7 @@ def test_each_bad_file_is_told_and_the_good_ones_are_read(
     assert page.evaluate("window.__pwn") is None
 
 
-def test_a_question_of_many_thousand_letters_is_answered_and_its_link_opens(
-        open_page: Callable[..., Any], app_url: str) -> None:
+def test_a_question_of_many_thousand_letters_is_answered_and_its_link_opens(open_page, app_url):
     page = open_page()
     settle(page)
     box = page.get_by_role("textbox", name="Question")

@@ -3,14 +3,12 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 from clicks import page
-from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Block, Element
+from streamlit.testing.v1.element_tree import Block
 
 from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
@@ -41,7 +39,7 @@ HEADINGS = ("title", "header", "subheader", "markdown", "caption", "html")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """A folder with workspaces of a document or two, or none."""
     folder = tmp_path_factory.mktemp("made")
     for name, text in WORKSPACES.items():
@@ -54,12 +52,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def small(made: Path, home: Path) -> Path:
+def small(made, home):
     """The home of the pages, with copies of the small workspaces."""
     return Path(shutil.copytree(made, home, dirs_exist_ok=True))
 
 
-def elements(block: Block) -> Iterator[Element]:
+def elements(block):
     """All elements of a page, in its order."""
     for child in block.children.values():
         if isinstance(child, Block):
@@ -68,7 +66,7 @@ def elements(block: Block) -> Iterator[Element]:
             yield child
 
 
-def ugly(app: AppTest) -> Iterator[str]:
+def ugly(app):
     """What a page shows that it may not: exceptions, values of Python, nothing under a heading."""
     for element in elements(app._tree):
         if element.type == "exception":
@@ -84,13 +82,13 @@ def ugly(app: AppTest) -> Iterator[str]:
                 yield f"“{found[0]}” in: {words[:200]}"
 
 
-def seen(name: str, **query: str | list[str]) -> list[str]:
+def seen(name, **query):
     """What is ugly on a page with this link."""
     return [f"{name} {query}: {what}" for what in ugly(page(name, **query))]
 
 
 @pytest.mark.parametrize("ws", ["nothing", "edgeless", "few"])
-def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws: str, small: Path) -> None:
+def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws, small):
     found = []
     for name, (key, tabs) in TABS.items():
         for tab in tabs:
@@ -101,7 +99,7 @@ def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws: str, small
 
 
 @pytest.mark.parametrize("ws", ["one", "japanese"])
-def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) -> None:
+def test_every_node_shows_words_whatever_is_asked_of_it(ws, small):
     random = Random(7)
     found = []
     for node in KnowledgeGraph.open(small / f"{ws}.db").graph.ids:
@@ -118,8 +116,7 @@ def test_every_node_shows_words_whatever_is_asked_of_it(ws: str, small: Path) ->
     ["why", ASKED, "Ada"], ["query", "🍎"], ["answer", "???"]],
     ids=" ".join)
 @pytest.mark.parametrize("ws", ["nothing", "one"])
-def test_every_command_answers_in_words_or_in_json(
-        command: list[str], ws: str, small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_answers_in_words_or_in_json(command, ws, small, capsys):
     where = ["--db", str(small / f"{ws}.db")]
     code = main([*command, *where])
     told = "".join(capsys.readouterr())
@@ -134,7 +131,7 @@ def test_every_command_answers_in_words_or_in_json(
         assert said.err.startswith("qafd: ")
 
 
-def test_a_row_chosen_in_a_larger_graph_is_none_in_a_smaller(small: Path) -> None:
+def test_a_row_chosen_in_a_larger_graph_is_none_in_a_smaller(small):
     app = page("graph", ws="few")
     key = next(key for key in app.session_state._state.filtered_state if key.startswith("entiti"))
     app.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}

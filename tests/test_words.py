@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,18 +33,18 @@ LIMITS = {
 
 
 @cache
-def trees() -> tuple[ast.Module, ...]:
+def trees():
     return tuple(ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "qafd").rglob("*.py")))
 
 
-def docstrings() -> list[str]:
+def docstrings():
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     texts = (ast.get_docstring(node) for tree in trees() for node in ast.walk(tree)
              if isinstance(node, kinds))
     return [text for text in texts if text]
 
 
-def functions() -> Iterator[str]:
+def functions():
     """The name of each function that is not a property, which may be a noun."""
     for tree in trees():
         for node in ast.walk(tree):
@@ -55,12 +54,12 @@ def functions() -> Iterator[str]:
 
 
 @cache
-def pages() -> dict[str, str]:
+def pages():
     files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return {file.name: file.read_text("utf-8") for file in files}
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences(text):
     """The sentences of a page, without code, tables, headings and comments."""
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     lines = (line for line in text.split("\n") if not re.match(r"\s*(\||#|<!--| {4})", line))
@@ -71,7 +70,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 @cache
-def figures() -> dict[str, float]:
+def figures():
     texts = docstrings()
     words = sum(len(WORD.findall(text)) for text in texts)
     participles = [name for name in functions()
@@ -90,11 +89,11 @@ def figures() -> dict[str, float]:
 
 
 @pytest.mark.parametrize("what", LIMITS)
-def test_the_project_keeps_its_limits_of_words(what: str) -> None:
+def test_the_project_keeps_its_limits_of_words(what):
     assert figures()[what] <= LIMITS[what]
 
 
-def test_a_sentence_ends_at_a_mark_and_leaves_out_code_and_tables() -> None:
+def test_a_sentence_ends_at_a_mark_and_leaves_out_code_and_tables():
     page = "# Title here now\n\nOne two three. Four `five six` seven;\neight nine ten\n\n" \
            "| a | b | c |\n\n    code of four words\n\n- an item of five words\n"
     assert list(sentences(page)) == [
@@ -104,5 +103,5 @@ def test_a_sentence_ends_at_a_mark_and_leaves_out_code_and_tables() -> None:
 @pytest.mark.parametrize(("name", "participle"), [
     ("linked", True), ("_shown", True), ("kept", True), ("link_names", False), ("spread", False),
     ("seed", False)])
-def test_a_participle_is_told_from_a_verb(name: str, participle: bool) -> None:
+def test_a_participle_is_told_from_a_verb(name, participle):
     assert (bool(PARTICIPLE.fullmatch(name)) and not VERB_OR_NOUN.fullmatch(name)) == participle

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 from faults import serving
@@ -35,7 +33,7 @@ QUESTIONS = (Question("1", "Who founded the mill of Lindau?", (), ("Ada Brenner"
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def mill(tmp_path_factory):
     """A workspace of one text; each test gets a copy."""
     path = tmp_path_factory.mktemp("mill") / "a.db"
     KnowledgeGraph(path).add_text(
@@ -44,17 +42,16 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def knowledge(mill: Path, tmp_path: Path) -> KnowledgeGraph:
+def knowledge(mill, tmp_path):
     return KnowledgeGraph(shutil.copy(mill, tmp_path))
 
 
-def metered(knowledge: KnowledgeGraph, replies: list[str], cap: Cap | None = None
-            ) -> tuple[Metered, Recorded]:
+def metered(knowledge, replies, cap=None):
     model = Recorded(replies)
     return Metered(model, knowledge.url, Meter(cap), purpose="answer"), model
 
 
-def test_measures_are_1_for_the_known_answer_and_0_for_another() -> None:
+def test_measures_are_1_for_the_known_answer_and_0_for_another():
     known = ["the golden lamp of Cordouan", "lamp"]
     for name, measure in measures().items():
         assert measure("the golden lamp of Cordouan", known) == pytest.approx(1, abs=0.01), name
@@ -64,14 +61,13 @@ def test_measures_are_1_for_the_known_answer_and_0_for_another() -> None:
 
 @pytest.mark.parametrize(("measure", "expected"), [
     ("bleu_1", 3 / 4), ("bleu_2", (3 / 4 * 2 / 3) ** 0.5), ("rouge_1", 3 / 4), ("rouge_2", 2 / 3)])
-def test_runs_of_one_and_two_words_are_counted(measure: str, expected: float) -> None:
+def test_runs_of_one_and_two_words_are_counted(measure, expected):
     # three of four words and two of three pairs are those of the known answer, of equal length
     found = measures()[measure]("red old mill burned", ["old mill burned down"])
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: KnowledgeGraph
-                                                                     ) -> None:
+def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge):
     methods = read_methods("vector", knowledge.graph)
     client, model = metered(knowledge, ["Brenner [1]", ABSENT, "A town [1]"])
     found = answer_all(knowledge, QUESTIONS, methods, client, WRITING)
@@ -86,15 +82,14 @@ def test_a_model_answers_once_and_equal_requests_are_not_paid_again(knowledge: K
     assert unasked.asked == []
 
 
-def test_a_cap_ends_between_questions_and_keeps_those_that_are_done(knowledge: KnowledgeGraph
-                                                                    ) -> None:
+def test_a_cap_ends_between_questions_and_keeps_those_that_are_done(knowledge):
     client, _ = metered(knowledge, ["Brenner [1]", "Ulm [1]"], Cap(calls=1))
     found = answer_all(knowledge, QUESTIONS, read_methods("vector", knowledge.graph), client, WRITING)
     assert len(found.questions) == len(found.scores[0].answers) == 1
     assert "cap" in found.stopped
 
 
-def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge: KnowledgeGraph) -> None:
+def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge):
     methods = read_methods("vector", knowledge.graph)
     refusing = {**methods, "mine": ForeignMethod("mine", lambda _: 1 / 0)}
     found = answer_all(knowledge, QUESTIONS, refusing, None, WRITING)
@@ -102,22 +97,21 @@ def test_a_method_that_refuses_a_question_has_not_answered_it(knowledge: Knowled
     assert found.scores[1].means["f1"].mean == 0
 
 
-def test_the_judge_sees_equal_answers_once_without_names_and_in_both_orders(
-        knowledge: KnowledgeGraph) -> None:
-    def score(name: str, *texts: str) -> AnswerScore:
+def test_the_judge_sees_equal_answers_once_without_names_and_in_both_orders(knowledge):
+    def score(name, *texts):
         return AnswerScore(name, name, tuple(Answered(text, text == ABSENT) for text in texts), {})
 
     result = AnswerResult(QUESTIONS[:1], (score("m1", "Brenner"), score("m2", "Brenner"),
                                           score("m3", "Voss"), score("m4", ABSENT)), "m")
 
     class Judge(Recorded):
-        def complete(self, messages: Any, **options: Any) -> Any:
+        def complete(self, messages, **options):
             shown = re.findall("^(Brenner|Voss)$", messages[-1].content, re.M)
             self._replies = iter([json.dumps({"correct": [one == "Brenner" for one in shown]})])
             orders.append(shown)
             return super().complete(messages, **options)
 
-    orders: list[list[str]] = []
+    orders = []
     model = Judge([])
     marked = mark_correct(result, Metered(model, knowledge.url, Meter(), purpose="judge"), 2)
     assert [score.means[CORRECT].mean for score in marked.scores] == [1, 1, 0, 0]
@@ -126,9 +120,8 @@ def test_the_judge_sees_equal_answers_once_without_names_and_in_both_orders(
     assert not re.search(r"\bm[1-4]\b", "".join(call.messages[-1].content for call in model.asked))
 
 
-def test_the_command_writes_judges_and_is_resumed_for_nothing(
-        knowledge: KnowledgeGraph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def reply(body: Any) -> str:
+def test_the_command_writes_judges_and_is_resumed_for_nothing(knowledge, tmp_path, capsys):
+    def reply(body):
         text = body["messages"][-1]["content"]
         count = len(re.findall(r"^=====\w+ response \d+$", text, re.M))
         if "Right answer" in text:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from html import escape
-from typing import Any
 
 import docx
 import openpyxl
@@ -23,7 +22,6 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from qafd.reading.formats import Limits, read
-from qafd.reading.formats.draft import DocumentDraft
 from qafd.reading.formats.grid import TableCell, TableGrid
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of, sentences
@@ -38,18 +36,18 @@ Written = Callable[[Sequence[str], Sequence[Sequence[tuple[str, int]]]], bytes]
 """Column names, and rows of (value, columns it spans), as a file."""
 
 
-def read_one(name: str, data: bytes) -> tuple[DocumentDraft, list[str]]:
+def read_one(name, data):
     (draft,), notices = read(name, data, Limits())
     return draft, notices
 
 
-def saved(file: Any) -> bytes:
+def saved(file):
     stream = io.BytesIO()
     file.save(stream)
     return stream.getvalue()
 
 
-def html(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> bytes:
+def html(names, rows):
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = ""
     for row in rows:
@@ -58,7 +56,7 @@ def html(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> byt
     return f"<html><body><table><tr>{head}</tr>{body}</table></body></html>".encode()
 
 
-def word(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> bytes:
+def word(names, rows):
     document = docx.Document()
     table = document.add_table(1 + len(rows), len(names))
     for cell, name in zip(table.rows[0].cells, names, strict=True):
@@ -74,7 +72,7 @@ def word(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> byt
     return saved(document)
 
 
-def slides(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> bytes:
+def slides(names, rows):
     show = pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[6])
     table = slide.shapes.add_table(1 + len(rows), len(names), 0, 0, Inches(5), Inches(5)).table
@@ -90,7 +88,7 @@ def slides(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> b
     return saved(show)
 
 
-def sheet(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> bytes:
+def sheet(names, rows):
     book = openpyxl.Workbook()
     page = book.active
     page.append(list(names))
@@ -106,22 +104,22 @@ def sheet(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> by
     return saved(book)
 
 
-def separated(names: Sequence[str], rows: Sequence[Sequence[tuple[str, int]]]) -> bytes:
+def separated(names, rows):
     stream = io.StringIO()
     csv.writer(stream).writerows([names, *map(spread, rows)])
     return stream.getvalue().encode()
 
 
-def spread(row: Sequence[tuple[str, int]]) -> list[str]:
+def spread(row):
     """The value in each column of a row."""
     return [value for value, span in row for _ in range(span)]
 
 
-WRITERS: dict[str, Written] = {"html": html, "docx": word, "pptx": slides, "xlsx": sheet, "csv": separated}
+WRITERS = {"html": html, "docx": word, "pptx": slides, "xlsx": sheet, "csv": separated}
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[list[str], list[list[tuple[str, int]]]]:
+def tables(draw):
     names = draw(NAMES)
     rows = []
     for _ in range(draw(st.integers(1, 4))):
@@ -138,8 +136,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[tuple[str, int]]]]:
 @given(tables())
 @settings(max_examples=300, deadline=None)
 @example((["Pump", "2022", "2023"], [[("HX40", 1), ("not sold", 2)]]))
-def test_a_cell_is_read_under_the_name_of_each_column_it_spans(
-        kind: str, table: tuple[list[str], list[list[tuple[str, int]]]]) -> None:
+def test_a_cell_is_read_under_the_name_of_each_column_it_spans(kind, table):
     check_table(kind, *table)
 
 
@@ -147,12 +144,11 @@ def test_a_cell_is_read_under_the_name_of_each_column_it_spans(
 @given(tables())
 @settings(max_examples=40, deadline=None)
 @example((["Pump", "2022", "2023"], [[("HX40", 1), ("not sold", 2)]]))
-def test_a_cell_of_an_office_file_is_too(
-        kind: str, table: tuple[list[str], list[list[tuple[str, int]]]]) -> None:
+def test_a_cell_of_an_office_file_is_too(kind, table):
     check_table(kind, *table)
 
 
-def check_table(kind: str, names: list[str], rows: list[list[tuple[str, int]]]) -> None:
+def check_table(kind, names, rows):
     draft, _ = read_one(f"x.{kind}", WRITERS[kind](names, rows))
     read_rows = [dict(line.split(": ", 1) for line in row.split("\n"))
                  for row in draft.text.split("\n\n") if ": " in row]
@@ -169,7 +165,7 @@ SENTENCES = st.lists(LETTERS, min_size=2, max_size=6).map(lambda words: " ".join
 @given(st.lists(st.tuples(LETTERS, SENTENCES, VALUES), min_size=1, max_size=4))
 @settings(max_examples=150, deadline=None)
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
-def test_a_record_keeps_its_fields_above_its_text(kind: str, records: list[tuple[str, str, str]]) -> None:
+def test_a_record_keeps_its_fields_above_its_text(kind, records):
     rows = [{"author": who, "rating": rating, "text": text} for who, text, rating in records]
     if kind == "csv":
         stream = io.StringIO()
@@ -186,42 +182,42 @@ def test_a_record_keeps_its_fields_above_its_text(kind: str, records: list[tuple
     assert notices == []
 
 
-def slack(talk: Sequence[tuple[str, str]]) -> Any:
+def slack(talk):
     return [{"type": "message", "user": f"U{who}", "text": text, "ts": f"{1717400000 + 60 * at}.0001",
              "user_profile": {"real_name": who}} for at, (who, text) in enumerate(talk)]
 
 
-def telegram(talk: Sequence[tuple[str, str]]) -> Any:
+def telegram(talk):
     rows = [{"id": at, "type": "message", "date": "2024-06-03T07:33:20", "from": who,
              "text": [text[:3], {"type": "bold", "text": text[3:]}]} for at, (who, text) in enumerate(talk)]
     return {"name": "Foundry", "type": "private_group", "messages": rows}
 
 
-def claude(talk: Sequence[tuple[str, str]]) -> Any:
+def claude(talk):
     return [{"uuid": "1", "name": "Foundry", "chat_messages": [
         {"sender": who, "text": text, "created_at": f"2024-06-03T07:{at:02}:00Z"}
         for at, (who, text) in enumerate(talk)]}]
 
 
-def teams(talk: Sequence[tuple[str, str]]) -> Any:
+def teams(talk):
     rows = [{"messageType": "message", "createdDateTime": f"2024-06-03T07:{at:02}:00.5Z",
              "from": {"user": {"displayName": who}}, "body": {"content": f"<p>{text}</p>"}}
             for at, (who, text) in enumerate(talk)]
     return {"value": rows[::-1]}  # the last one first
 
 
-def teams_export(talk: Sequence[tuple[str, str]]) -> Any:
+def teams_export(talk):
     rows = [{"displayName": who, "from": "8:live:1", "originalarrivaltime": f"2024-06-03T07:{at:02}:00.5Z",
              "content": text} for at, (who, text) in enumerate(talk)]
     return {"conversations": [{"displayName": "Foundry", "MessageList": rows}]}
 
 
-def endpoint(talk: Sequence[tuple[str, str]]) -> Any:
+def endpoint(talk):
     return {"messages": [{"role": who, "content": text, "timestamp": 1717400000} for who, text in talk]}
 
 
-def chatgpt(talk: Sequence[tuple[str, str]]) -> Any:
-    nodes: dict[str, Any] = {"root": {"parent": None, "message": None}}
+def chatgpt(talk):
+    nodes = {"root": {"parent": None, "message": None}}
     parent = "root"
     for at, (who, text) in enumerate(talk):
         message = {"author": {"role": who}, "content": {"parts": [text]}, "create_time": 1717400000.5}
@@ -234,8 +230,7 @@ def chatgpt(talk: Sequence[tuple[str, str]]) -> Any:
 @pytest.mark.parametrize("export", [slack, teams, teams_export, telegram, chatgpt, claude, endpoint])
 @given(st.sampled_from(["json", "jsonl"]), st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=4))
 @settings(max_examples=90, deadline=None)
-def test_a_conversation_is_one_document_of_who_when_and_what(
-        export: Callable[[Sequence[tuple[str, str]]], Any], ending: str, talk: list[tuple[str, str]]) -> None:
+def test_a_conversation_is_one_document_of_who_when_and_what(export, ending, talk):
     draft, notices = read_one(f"x.{ending}", json.dumps(export(talk)).encode())
     lines = draft.text.split("\n")
     assert [line[19:] for line in lines] == [f"{who}: {text}" for who, text in talk]
@@ -245,7 +240,7 @@ def test_a_conversation_is_one_document_of_who_when_and_what(
 
 @given(st.lists(st.tuples(LETTERS, SENTENCES), min_size=1, max_size=5))
 @settings(max_examples=150, deadline=None)
-def test_subtitles_are_sentences_with_their_speaker_and_first_time(talk: list[tuple[str, str]]) -> None:
+def test_subtitles_are_sentences_with_their_speaker_and_first_time(talk):
     cues = []
     for at, (who, text) in enumerate(talk):
         first, _, rest = text.partition(" ")
@@ -261,7 +256,7 @@ def test_subtitles_are_sentences_with_their_speaker_and_first_time(talk: list[tu
        st.lists(st.tuples(LETTERS, SENTENCES), max_size=2))
 @settings(max_examples=30, deadline=None)
 def test_paragraphs_items_and_comments_of_word_are_read_and_its_headers_counted(
-        body: list[str], items: list[str], comments: list[tuple[str, str]]) -> None:
+        body, items, comments):
     document = docx.Document()
     for text in body:
         document.add_paragraph(text)
@@ -280,21 +275,21 @@ def test_paragraphs_items_and_comments_of_word_are_read_and_its_headers_counted(
 
 @given(st.lists(st.tuples(LETTERS, VALUES.map(str.strip)), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
-def test_each_record_of_a_nested_list_is_a_paragraph(rows: list[tuple[str, str]]) -> None:
+def test_each_record_of_a_nested_list_is_a_paragraph(rows):
     value = {"count": 7, "staff": [{"name": name, "at": {"town": town}} for name, town in rows]}
     draft, _ = read_one("x.json", json.dumps(value).encode())
     assert draft.text.split("\n\n") == [
         "count: 7", *(f"staff name: {name}\nstaff at town: {town}" for name, town in rows)]
 
 
-def test_lines_of_a_log_are_no_chat() -> None:
+def test_lines_of_a_log_are_no_chat():
     rows = [{"ts": "2024-06-03T07:33:20", "type": "start", "pump": "HX40"}] * 2
     draft, notices = read_one("x.json", json.dumps(rows).encode())
     assert (draft.text.count("pump: HX40"), notices) == (2, [])
 
 
 @pytest.mark.parametrize("title", [[], ["Sales of 2024"]])
-def test_a_sheet_has_its_title_joined_headers_footer_and_second_table(title: list[str]) -> None:
+def test_a_sheet_has_its_title_joined_headers_footer_and_second_table(title):
     book = openpyxl.Workbook()
     page = book.active
     for row in ([title] if title else []) + [["Region", "Q1", None, "Q2", None],
@@ -323,7 +318,7 @@ SHOWN = [  # values of cells with number formats, and how a sheet shows them
 
 
 @pytest.mark.parametrize("since", [CALENDAR_WINDOWS_1900, CALENDAR_MAC_1904])
-def test_a_sheet_is_read_as_it_is_shown(since: datetime) -> None:
+def test_a_sheet_is_read_as_it_is_shown(since):
     book = openpyxl.Workbook()
     book.epoch = since
     page = book.active
@@ -339,7 +334,7 @@ def test_a_sheet_is_read_as_it_is_shown(since: datetime) -> None:
     assert notices == ["Left out: 1 formula without a value, 1 hidden sheet, 1 comment."]
 
 
-def test_slides_have_titles_line_breaks_notes_and_chart_data() -> None:
+def test_slides_have_titles_line_breaks_notes_and_chart_data():
     show = pptx.Presentation()
     slide = show.slides.add_slide(show.slide_layouts[1])
     slide.shapes.title.text = "Sales"
@@ -358,7 +353,7 @@ def test_slides_have_titles_line_breaks_notes_and_chart_data() -> None:
     assert notices == ["Left out: 1 hidden slide."]
 
 
-def test_header_rows_are_joined_groups_filled_and_lines_above_kept() -> None:
+def test_header_rows_are_joined_groups_filled_and_lines_above_kept():
     rows = [[TableCell("Sales of 2024", columns=4)],
             [TableCell("Town", rows=2), TableCell("North", columns=2), TableCell("Head", rows=2)],
             ["Q1", "Q2"], [TableCell("Bodo", rows=2), "1", "2", "Ida Moe"], ["3", "4", "Per Lund"]]
@@ -367,7 +362,7 @@ def test_header_rows_are_joined_groups_filled_and_lines_above_kept() -> None:
         "Town: Bodo\nNorth Q1: 3\nNorth Q2: 4\nHead: Per Lund"]
 
 
-def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> None:
+def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end():
     rows = [["Town", "Head", "Pumps"], [TableCell("North", columns=3)], ["Bodo", "Per Lund", "12"],
             [TableCell("South", columns=3)], [TableCell("Coast", columns=3)], ["Mandal", "Una Berg", "7"],
             [TableCell("Counted in May.", columns=3)]]
@@ -379,7 +374,7 @@ def test_a_row_across_all_columns_names_its_group_and_is_text_at_the_end() -> No
 @pytest.mark.parametrize(("last", "below"), [
     (["Sealing ring", ""], ""), (["Prices in crowns.", ""], "Prices in crowns."),
     (["Prices in crowns.", "4"], "")])
-def test_words_in_the_first_cell_alone_of_the_last_row_are_text(last: list[str], below: str) -> None:
+def test_words_in_the_first_cell_alone_of_the_last_row_are_text(last, below):
     grid = TableGrid([["Item", "Price"], ["Seal", "40"], last], 1)
     assert (grid.below, len(grid.body)) == (below, 1 + (not below))
 
@@ -388,21 +383,21 @@ def test_words_in_the_first_cell_alone_of_the_last_row_are_text(last: list[str],
     (["Town", "Head", ""], ["Town", "Head", "column 3"]),
     (["Town", "Head", "Head"], ["Town", "Head", "Head 2"]),
     (["", "2023", "2024"], ["", "2023", "2024"])])
-def test_an_empty_or_repeated_header_costs_no_other(header: list[str], names: list[str]) -> None:
+def test_an_empty_or_repeated_header_costs_no_other(header, names):
     assert TableGrid([header, ["Bodo", "7", "8"], ["Asker", "5", "6"]]).names == names
 
 
-def test_a_column_of_formulas_without_values_has_a_name() -> None:
+def test_a_column_of_formulas_without_values_has_a_name():
     assert TableGrid([["Town", "Total"], ["Bodo"], ["Asker"]]).names == ["Town", "Total"]
     assert TableGrid([["Town", "Bodo"], ["Head", "Per Lund"]]).names == []
 
 
-def test_a_list_is_in_one_paragraph_with_the_line_that_opens_it() -> None:
+def test_a_list_is_in_one_paragraph_with_the_line_that_opens_it():
     draft, _ = read_one("x.html", b"<p>The crew:</p><ul><li>Ida</li><li>Per</li></ul><p>They sail.</p>")
     assert draft.text == "The crew:\n- Ida\n- Per\n\nThey sail."
 
 
-def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item() -> None:
+def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item():
     links = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("Home", "News", "Shop", "Jobs"))
     page = f"<html><body><ul>{links}</ul><p>Per runs it.</p></body></html>"
     draft, notices = read_one("x.html", page.encode())
@@ -414,7 +409,7 @@ def test_a_menu_of_a_saved_page_is_counted_and_its_feed_read_by_item() -> None:
     assert (draft.name, draft.title, draft.text) == ("x.xml#1", "Bodo", "Date: Mon, 03 Jun 2024\n\nIt rains.")
 
 
-def test_a_notebook_is_its_text_code_and_output() -> None:
+def test_a_notebook_is_its_text_code_and_output():
     cells = [{"cell_type": "markdown", "source": ["# Study\n", "\n", "It *rains*."]},
              {"cell_type": "code", "source": "print(1)", "outputs": [
                  {"text": ["1\n"]}, {"data": {"image/png": "x", "text/plain": "<Figure>"}}]}]
@@ -423,7 +418,7 @@ def test_a_notebook_is_its_text_code_and_output() -> None:
     assert notices == ["Left out: 1 picture."]
 
 
-def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows() -> None:
+def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows():
     left = ["The ferry to Karlsoy leaves the harbor", "of Bodo at noon and takes two hours. The",
             "captain is Una Berg who has sailed this", "line since the spring of the year 2011."]
     right = [line.replace("ferry", "wagon").replace("Una", "Ola") for line in left]
@@ -442,7 +437,7 @@ def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows() -> N
     assert draft.text == "Task: Who 2024\nClean the filter: Ida Moe"
 
 
-def test_the_notes_of_a_reader_are_read_with_their_page() -> None:
+def test_the_notes_of_a_reader_are_read_with_their_page():
     data = pdf_of_streams(b"BT /F1 10 Tf 60 700 Td (The price is 500 crowns.) Tj ET")
     note = (b"/Annots [<< /Type /Annot /Subtype /Text /Rect [90 700 99 710] /Contents (Now 450 crowns.) >>"
             b" << /Type /Annot /Subtype /Highlight /Rect [60 700 90 710] >>] /Contents")
@@ -450,7 +445,7 @@ def test_the_notes_of_a_reader_are_read_with_their_page() -> None:
     assert draft.text == "The price is 500 crowns.\nNote: Now 450 crowns."
 
 
-def pdf_from_right(*lines: tuple[int, int, str], rules: bytes = b"") -> bytes:
+def pdf_from_right(*lines, rules=b""):
     """A PDF with texts in letters from right to left, each at its right end, the last letter drawn first."""
     turned = [(x, y, text.translate(str.maketrans("()", ")("))) for x, y, text in lines]
     turned = [(x, y, re.sub(r"[0-9.,]*[0-9]", lambda number: number[0][::-1], text))
@@ -472,13 +467,13 @@ def pdf_from_right(*lines: tuple[int, int, str], rules: bytes = b"") -> bytes:
         b"/Resources << /Font << /F1 3 0 R >> >> >>", *streams])
 
 
-def test_letters_from_right_to_left_are_read_in_their_order_however_they_are_drawn() -> None:
+def test_letters_from_right_to_left_are_read_in_their_order_however_they_are_drawn():
     text = "ليلى حداد (منذ 1982) لها 12,5."
     draft, _ = read_one("x.pdf", pdf_from_right((500, 700, text)))
     assert draft.text == text
 
 
-def test_columns_and_tables_from_right_to_left_begin_on_the_right() -> None:
+def test_columns_and_tables_from_right_to_left_begin_on_the_right():
     right = ["كانت ليلى حداد تعمل في", "مصنع المراكب قرب البحر", "وكان اخوها ربان سفينة",
              "كبيرة تبحر كل صباح هنا"]
     left = [line.replace("ليلى حداد", "سلمى مراد").replace("اخوها", "ابوها") for line in right]
@@ -501,6 +496,6 @@ def test_columns_and_tables_from_right_to_left_begin_on_the_right() -> None:
      "çok değil.", ["İsmail Işık", "İzmir", "Mavi Göl Şirketi"]),
     ("Ayşe Çelik 1982'de İzmir'de doğdu ve çok çalıştı.", ["Ayşe Çelik", "İzmir"]),
     ("Компания «Голубое озеро» была основана Иваном.", ["Голубое озеро"])])
-def test_names_end_where_a_case_or_the_next_word_begins(text: str, names: list[str]) -> None:
+def test_names_end_where_a_case_or_the_next_word_begins(text, names):
     found, _ = names_of(text, sentences(text), language_of(text))
     assert [text[start:end] for start, end, kind in found if kind != TERM][:len(names)] == names

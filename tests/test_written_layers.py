@@ -1,12 +1,10 @@
 """Reports, summaries and descriptions that a language model writes: planned, capped, kept, erased."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from faults import FaultServer
 from tiny import TinyEmbedder, TinyExtractor, tiny_index
 
 from qafd.cli import main
@@ -22,9 +20,8 @@ from qafd.knowledge import (
 from qafd.models import CallSettings
 from qafd.models.cost import FREE, Cap, Meter, Metered
 from qafd.models.endpoint import Endpoint
-from qafd.records import Chunk, Description, Extraction
-from qafd.retrieve.base import Retrieval
-from qafd.retrieve.layers import LAYERS, WRITABLE, LayerState, layers_of, merged_descriptions
+from qafd.records import Description
+from qafd.retrieve.layers import LAYERS, WRITABLE, layers_of, merged_descriptions
 from qafd.storage import open_workspace
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Charles Babbage met Ada Lovelace."
@@ -36,7 +33,7 @@ FILES = [(f"{at}.txt", f"{one} met {two}. {two} met Zed.".encode()) for at, (one
 class Describing(TinyExtractor):
     """Says another fact of Ada in every document."""
 
-    def extract_all(self, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
+    def extract_all(self, chunks):
         found = []
         for chunk, extraction in zip(chunks, super().extract_all(chunks), strict=True):
             said = Description("ada", text=f"Fact {chunk.document.removesuffix('.txt')} of Ada.")
@@ -44,7 +41,7 @@ class Describing(TinyExtractor):
         return tuple(found)
 
 
-def echo(body: dict) -> str:
+def echo(body):
     """A model that says back the first line of what it is shown, marked as its own."""
     return "Written: " + body["messages"][1]["content"].splitlines()[1]
 
@@ -53,28 +50,27 @@ pytestmark = pytest.mark.replies(reply=echo)
 
 
 @pytest.fixture
-def knowledge(path: Path) -> KnowledgeGraph:
+def knowledge(path):
     tiny_index(path, FILES)
     return KnowledgeGraph(path, TinyEmbedder())
 
 
-def model(knowledge: KnowledgeGraph, server: FaultServer, most: int | None = None) -> Metered:
+def model(knowledge, server, most=None):
     return Metered(Endpoint("tiny", server.url), knowledge.url, Meter(Cap(calls=most)), FREE, server.url,
                    "write", "write 1")
 
 
-def layer(knowledge: KnowledgeGraph, name: str) -> LayerState:
+def layer(knowledge, name):
     return next(one for one in read_layer_states(knowledge) if one.name == name)
 
 
-def texts(knowledge: KnowledgeGraph, name: str) -> tuple[str, ...]:
+def texts(knowledge, name):
     with knowledge.store() as store:
         return layers_of(store.graph.read(), store, [name])[name].texts
 
 
 @pytest.mark.parametrize("name", ["communities", "summaries", "tree"])
-def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(
-        name: str, knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(name, knowledge, server):
     planned = plan_layers(knowledge, [name], model(knowledge, server))
     assert server.bodies == []
     write_layers(knowledge, [name], model(knowledge, server))
@@ -85,7 +81,7 @@ def test_the_plan_is_what_is_called_and_every_text_is_the_model_s(
     assert plan_layers(knowledge, [name], model(knowledge, server)).calls == (0, 0)
 
 
-def test_passages_of_one_text_are_written_once_and_each_has_it(path: Path, server: FaultServer) -> None:
+def test_passages_of_one_text_are_written_once_and_each_has_it(path, server):
     records = [json.dumps({"id": name, "title": "Ada", "text": "Ada met Bob."}) for name in ("one", "two")]
     tiny_index(path, [("two.jsonl", "\n".join(records).encode())])
     knowledge = KnowledgeGraph(path, TinyEmbedder())
@@ -94,8 +90,7 @@ def test_passages_of_one_text_are_written_once_and_each_has_it(path: Path, serve
     assert texts(knowledge, "summaries") == ("Ada\nWritten: Ada",) * 2
 
 
-def test_what_a_cap_stopped_is_used_and_goes_on_without_paying_twice(
-        knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_what_a_cap_stopped_is_used_and_goes_on_without_paying_twice(knowledge, server):
     with pytest.raises(SpendingCapError):
         write_layers(knowledge, ["summaries"], model(knowledge, server, most=8))
     assert len(server.bodies) == 8
@@ -105,8 +100,7 @@ def test_what_a_cap_stopped_is_used_and_goes_on_without_paying_twice(
     assert len(server.bodies) == len(FILES)
 
 
-def test_layers_that_follow_the_graph_keep_what_was_written_and_call_nobody(
-        knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_layers_that_follow_the_graph_keep_what_was_written_and_call_nobody(knowledge, server):
     write_layers(knowledge, ["summaries"], model(knowledge, server))
     paid = len(server.bodies)
     tiny_index(Path(knowledge.url.removeprefix("sqlite://")), [("new.txt", b"Mia met Ned.")])
@@ -119,8 +113,7 @@ def test_layers_that_follow_the_graph_keep_what_was_written_and_call_nobody(
 
 
 @pytest.mark.parametrize("fault", ["empty", "truncated"])
-def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
-        fault: str, knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(fault, knowledge, server):
     knowledge.build_layers(["summaries"])
     before = texts(knowledge, "summaries")
     if fault == "empty":
@@ -134,7 +127,7 @@ def test_a_reply_of_no_use_leaves_the_sentences_of_the_documents(
     assert layer(knowledge, "summaries").written == 0
 
 
-def test_its_own_limit_is_sent(knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_its_own_limit_is_sent(knowledge, server):
     endpoint = Endpoint("tiny", server.url).with_settings(CallSettings(reply_tokens=77))
     write_layers(knowledge, ["communities"], Metered(
         endpoint, knowledge.url, Meter(), FREE, server.url, "write"))
@@ -142,8 +135,7 @@ def test_its_own_limit_is_sent(knowledge: KnowledgeGraph, server: FaultServer) -
         assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
-def test_erasing_a_document_forgets_what_was_written_from_it_and_keeps_the_rest(
-        knowledge: KnowledgeGraph, server: FaultServer) -> None:
+def test_erasing_a_document_forgets_what_was_written_from_it_and_keeps_the_rest(knowledge, server):
     write_layers(knowledge, ["summaries", "communities"], model(knowledge, server))
     erase(knowledge.url, ["0.txt"], extractor=TinyExtractor, embedder=TinyEmbedder)
     knowledge.build_layers(["summaries", "communities"])
@@ -156,8 +148,7 @@ def test_erasing_a_document_forgets_what_was_written_from_it_and_keeps_the_rest(
         assert store.ledger.replies(["1.txt"]) >= 1
 
 
-def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(
-        path: Path, server: FaultServer) -> None:
+def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(path, server):
     index(path, [(f"{at}.txt", f"Ada met P{at}.".encode()) for at in range(6)], extractor=Describing,
           embedder=TinyEmbedder, processes=1)
     knowledge = KnowledgeGraph(path, TinyEmbedder())
@@ -173,8 +164,8 @@ def test_many_descriptions_of_an_entity_become_one_that_answers_are_shown(
 
 
 def test_a_model_is_shown_its_reports_on_the_communities_that_a_diffusion_fills_most(
-        knowledge: KnowledgeGraph, server: FaultServer) -> None:
-    def reports(retrieval: Retrieval) -> list[str]:
+        knowledge, server):
+    def reports(retrieval):
         text = draft_answer(knowledge, retrieval, budget=4000).context.text
         return [line.partition(": Written: ")[2] for line in text.splitlines() if ": Written: " in line]
 
@@ -195,9 +186,7 @@ def test_a_model_is_shown_its_reports_on_the_communities_that_a_diffusion_fills_
 
 
 @pytest.mark.usefixtures("alone")
-def test_the_command_writes_only_when_it_is_told_to(
-        tmp_path: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_only_when_it_is_told_to(tmp_path, server, monkeypatch, capsys):
     path = str(tmp_path / "songs.db")
     songs = KnowledgeGraph(path)
     songs.add_text("ada.txt", TEXT)

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 _ALL = json.loads((Path(__file__).parent / "data" / "languages.json").read_text("utf-8"))
-CHINESE: dict[str, str] = _ALL["chinese"]
-CHINESE_QUESTIONS: dict[str, str] = _ALL["chinese_questions"]
-JAPANESE: dict[str, str] = _ALL["japanese"]
-JAPANESE_QUESTIONS: dict[str, str] = _ALL["japanese_questions"]
-GERMAN: dict[str, str] = _ALL["german"]
+CHINESE = _ALL["chinese"]
+CHINESE_QUESTIONS = _ALL["chinese_questions"]
+JAPANESE = _ALL["japanese"]
+JAPANESE_QUESTIONS = _ALL["japanese_questions"]
+GERMAN = _ALL["german"]

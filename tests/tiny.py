@@ -6,26 +6,21 @@ import multiprocessing
 import os
 import re
 import secrets
-import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.process import BaseProcess
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-from qafd.graph import Graph, kind_names
+from qafd.graph import kind_names
 from qafd.ingest import index, jobs
 from qafd.ingest.engine import Here
-from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Vectors
+from qafd.records import Assertion, Edge, Extraction, Mention
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build
-from qafd.retrieve.layers.texts import Texts, gather
+from qafd.retrieve.layers.texts import gather
 from qafd.retrieve.seeds import Passages, passages_of
-from qafd.storage import Location, Workspace, open_workspace
+from qafd.storage import open_workspace
 from qafd.storage.rows import RunRow, now
 from qafd.storage.sqlite import file
 
@@ -33,10 +28,10 @@ from qafd.storage.sqlite import file
 class TinyExtractor:
     """Sentences end with a period; every capitalized word is a name, neighbors are related."""
 
-    def __init__(self, name: str = "tiny-1") -> None:
+    def __init__(self, name="tiny-1"):
         self.name = name
 
-    def extract_all(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
+    def extract_all(self, chunks):
         """One extraction per chunk, in order."""
         for chunk in chunks:
             sentences = [m.span() for m in re.finditer(r"[^.\s][^.]*\.?", chunk.text)]
@@ -57,43 +52,41 @@ class TinyExtractor:
 class TinyEmbedder:
     """Unit vectors drawn from a hash of the text."""
 
-    def __init__(self, name: str = "tiny", dimension: int = 8) -> None:
+    def __init__(self, name="tiny", dimension=8):
         self.name, self.dimension = name, dimension
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts):
         """Unit rows, shape (k, d)."""
         rows = np.array([self._draw(text) for text in texts]).reshape(-1, self.dimension)
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
-    def embed_spans(
-        self, text: str, spans: Sequence[tuple[int, int]]
-    ) -> tuple[Vectors, Vectors]:
+    def embed_spans(self, text, spans):
         """The text's vector and one for each span."""
         return self.embed([text])[0], self.embed([text[a:b] for a, b in spans])
 
-    def _draw(self, text: str) -> Vectors:
+    def _draw(self, text):
         seed = int.from_bytes(hashlib.sha256(f"{self.name}{text}".encode()).digest()[:8], "big")
         return np.random.default_rng(seed).standard_normal(self.dimension)
 
 
-def tiny_engine() -> Here:
+def tiny_engine():
     """Reads in this process with both tiny models."""
     return Here(TinyExtractor(), TinyEmbedder())
 
 
-def tiny_index(path: Location, files: Sequence[tuple[str, bytes]] = (), **named: Any) -> str:
+def tiny_index(path, files=(), **named):
     """Index files with the tiny models; the digest of what comes out."""
     index(path, files, extractor=TinyExtractor, embedder=TinyEmbedder, **{"processes": 1, **named})
     with open_workspace(path) as store:
         return store.graph.digest()
 
 
-def tiny_work(path: Location) -> None:
+def tiny_work(path):
     """Do the waiting jobs with the tiny models."""
     jobs.work(path, extractor=TinyExtractor, embedder=TinyEmbedder, processes=1)
 
 
-def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
+def tiny_texts(graph, passages):
     """The texts of a graph made by hand, as `qafd.retrieve.layers` reads them.
 
     `passages` are in the order of the passages' ids; a sentence ends with a period. A name that
@@ -119,7 +112,7 @@ def tiny_texts(graph: Graph, passages: Sequence[str]) -> Texts:
                   edges, {i: i for i in ids})
 
 
-def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -> Corpus:
+def tiny_corpus(graph, texts):
     """A corpus with all layers built; `texts` gives the texts of passages by node id."""
     passages = passages_of(graph, lambda: Passages.build(graph, texts))
     read = tiny_texts(graph, texts(sorted(graph.ids[row] for row in passages.rows.tolist())))
@@ -127,17 +120,17 @@ def tiny_corpus(graph: Graph, texts: Callable[[Sequence[str]], Sequence[str]]) -
     return Corpus(graph, passages, {name: build(name, graph, read, embedder) for name in LAYERS})
 
 
-def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...]) -> None:
+def _crash_at(k, run, arguments):
     """Run with a death before or after the COMMIT that has the k-th of these points."""
     points = itertools.count(1)
     whole = file.transaction
 
-    def crash_point() -> None:
+    def crash_point():
         if next(points) == k:
             os._exit(70)
 
     @contextmanager
-    def crashing(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    def crashing(connection, path):
         with whole(connection, path) as inside:
             yield inside
             crash_point()
@@ -147,7 +140,7 @@ def _crash_at(k: int, run: Callable[..., object], arguments: tuple[object, ...])
     run(*arguments)
 
 
-def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -> BaseProcess:
+def started(run, *arguments, crash_at=0):
     """A process that runs a function and dies at its k-th crash point, if any."""
     context = multiprocessing.get_context("forkserver")
     # What the children load; the server that forks them has no path to this folder.
@@ -165,13 +158,13 @@ def started(run: Callable[..., object], *arguments: object, crash_at: int = 0) -
     return process
 
 
-def killed(process: BaseProcess) -> None:
+def killed(process):
     """Send SIGKILL and wait for the end."""
     process.kill()
     process.join()
 
 
-def save_run(store: Workspace, note: str = "", exact: bool | None = None, **retrieval: Any) -> str:
+def save_run(store, note="", exact=None, **retrieval):
     """Save a run of a retrieval that holds this alone, and return its id."""
     row = RunRow(secrets.token_hex(6), now(), "q", "m", {}, 1, 5, 60, exact, note)
     store.runs.save(row, {"retrieval": {"query": "q", "method": "m", "params": {}, "revision": 1,

@@ -1,7 +1,5 @@
 """The views inside a page: every tab and every choice of a view, opened in turn."""
 
-from collections.abc import Iterator
-from typing import Any
 
 CHOICES = """() => {
     const found = [];
@@ -27,9 +25,9 @@ Many radio buttons are rows of one view, of which the last stands for all.
 """
 
 
-def walk(page: Any, settle: Any) -> Iterator[str]:
+def walk(page, settle):
     """Opens each view that a page's tabs and radio buttons lead to, inner ones first."""
-    seen: set[str] = set()
+    seen = set()
     yield ""
     while True:
         choices = page.evaluate(CHOICES)
