@@ -25,7 +25,8 @@ MARKS = "not browser and not chaos and not slow and not hostile"
 WARM = ("numpy", "scipy.sparse", "pytest", "coverage", "streamlit.testing.v1")
 TESTS = {  # of the modules of each name
     "flow": ("flow/solver flow/region flow/sources flow/homotopy flow/weights",
-             "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract weights"),
+             "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract "
+             "weights"),
     "retrieve": ("retrieve/qafd retrieve/seeds retrieve/rank",
                  "seeds methods margins difference nearest rank contract started plan compare united "
                  "seed_by_seed explain_change explain_question"),
