@@ -135,16 +135,6 @@ def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(songs)
     assert songs.answer(BORN).sentences
 
 
-def test_the_context_numbers_passages_by_rank_within_its_budget(songs):
-    retrieval = songs.retrieve(BORN)
-    context = draft_answer(songs, retrieval).context
-    assert context.text.startswith("Passages:\n[1] ")
-    ranked = [passage.id for passage in retrieval.passages]
-    assert [source.passage.id for source in context.sources][:5] == ranked[:5]
-    assert [source.number for source in context.sources] == list(range(1, len(context.sources) + 1))
-    assert context.tokens <= context.budget
-
-
 def test_a_client_of_the_openai_package_answers_when_its_model_is_named(songs):
     with serving(lambda _: "In Valparaíso [1].") as server:
         client = openai.OpenAI(base_url=server.url, api_key="sk-CANARY", max_retries=0)

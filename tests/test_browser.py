@@ -232,18 +232,6 @@ def test_hostile_names_are_text_everywhere(open_page, hostile_workspace):
     assert page.title() in (title, "Documents · QAFD Explorer")
 
 
-def test_uploads_need_the_token_of_the_session(app_url):
-    import urllib.error
-    import urllib.request
-
-    request = urllib.request.Request(
-        f"{app_url}/_stcore/upload_file/none/none", data=b"x", method="PUT")
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=5)
-    refused.value.close()
-    assert refused.value.code in (400, 403)
-
-
 def test_how_the_picture_is_looked_at_stands_in_the_address(open_page):
     page = open_page()
     page.locator(PAINTED).wait_for(timeout=30_000)

@@ -1,14 +1,12 @@
 """The Compare page, without a browser and in one."""
 
 import re
-from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from clicks import page, shown
 from test_browser import PAINTED, settle
 
 from qafd.knowledge import KnowledgeGraph
-from qafd.retrieve.methods import label_of
 
 
 def test_conditions_are_changed_on_the_page(home):
@@ -116,41 +114,3 @@ def test_rings_and_seeds_have_words_that_no_node_hides(open_page, width):
     seeds = tab.locator("section.card").last.locator(".node.seed.passage")
     assert seeds.count() > 1
     assert seeds.locator("text.off").count() == 0
-
-
-@pytest.mark.browser
-def test_the_address_is_a_link_to_what_is_seen_from_page_to_page(open_page):
-    asked, methods = "Which cities lie on the Amazon?", ["qafd", "vector"]
-
-    def seen(path, query):
-        settle(tab)
-        assert tab.get_by_label("Question", exact=True).input_value() == asked
-        # the last parameters of a page come with a run after its first
-        tab.wait_for_url(lambda url: (urlsplit(url).path, parse_qs(urlsplit(url).query)) == (
-            path, query), timeout=10_000)
-        return True
-
-    def visit(page_title):
-        tab.get_by_role("link", name=page_title).click()
-        tab.wait_for_url(f"**/{page_title.lower().replace('explore', '')}?*")
-
-    shared = {"q": [asked], "best_mass": ["20"]}
-    chosen = shared | {"methods": methods}
-    tab = open_page(f"/compare?{urlencode(chosen, doseq=True)}")
-    assert seen("/compare", chosen)
-    visit("Lab")
-    assert seen("/lab", shared)
-    visit("Explore")
-    assert seen("/", shared)
-    for _ in range(3):  # parameters that came one by one have entries of their own
-        tab.go_back()
-        settle(tab)
-        if urlsplit(tab.url).path == "/lab":
-            break
-    assert seen("/lab", shared)
-    visit("Compare")
-    assert seen("/compare", chosen)
-    tab.reload()
-    assert seen("/compare", chosen)
-    for name in methods:
-        assert tab.locator(".st-key-methods").get_by_text(label_of(name)).is_visible()

@@ -76,29 +76,6 @@ def focused(page):
                          "return e.dataset.node ?? null }")
 
 
-def test_the_slider_changes_states_and_moves_no_node(page, server):
-    show(page, f"{server}/?mass=3")
-    before, states = places(page), all_nodes(page, "e.dataset.state")
-    move_slider(page, "End")
-    assert places(page) == before
-    after = all_nodes(page, "e.dataset.state")
-    assert {states["Fuji"], after["Fuji"]} == {"ghost", "saturated"}
-    assert sum(s == "saturated" for s in after.values()) > sum(
-        s == "saturated" for s in states.values())
-
-
-def test_a_click_marks_the_node_in_all_panels_and_tells_python(page, server):
-    show(page, f"{server}/?panels=2")
-    node(page, "Mac").click()
-    assert [node(page, "Mac", i).get_attribute("aria-pressed") for i in (0, 1)] == ["true", "true"]
-    expect(page.get_by_text("selected: Mac")).to_be_visible()
-    move_slider(page, "ArrowRight")
-    expect(node(page, "Mac", 1)).to_have_attribute("aria-pressed", "true")
-    node(page, "iPod", 1).click()
-    expect(page.get_by_text("selected: iPod")).to_be_visible()
-    expect(node(page, "Mac")).to_have_attribute("aria-pressed", "false")
-
-
 def test_a_panel_is_one_tab_stop_and_keys_walk_by_importance(page, server):
     show(page, f"{server}/?panels=2")
     page.locator("label", has_text="thickness by weight").locator("input").focus()
