@@ -229,6 +229,16 @@ def choose(changes, options, before):
     return [one for one in changes if (one[3], one[4]) in wanted]
 
 
+def group(names):
+    """Return the modules of some names by folder, as one run of a folder's tests serves them all."""
+    groups = {}
+    for name in names:
+        folder = name.partition("/")[0]
+        parts = [part for part in TESTS[folder][0].split() if part.startswith(name)]
+        groups.setdefault(folder, []).extend(f"qafd/{part}.py" for part in parts)
+    return groups
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(TESTS), metavar="NAME",
@@ -250,11 +260,10 @@ def main():
         for library in WARM:  # each child has them from the start
             __import__(library)
         sys.dont_write_bytecode = True
-        for name in options.names:  # a module is made with the tests of its folder
-            parts, tests = TESTS[name.partition("/")[0]]
-            modules = [f"qafd/{part}.py" for part in parts.split() if part.startswith(name)]
+        for name, modules in group(options.names).items():
             modules = [module for module in modules if module in before or not before]
-            lines, seconds = trace(modules, [f"tests/test_{one}.py" for one in tests.split()])
+            tests = [f"tests/test_{part}.py" for part in TESTS[name][1].split()]
+            lines, seconds = trace(modules, tests)
             for module in modules:
                 text = Path(module).read_text("utf-8")
                 changes = choose(mutants(text), options, before.get(module))
