@@ -38,12 +38,3 @@ def test_either_end_may_be_named_first(told):
     assert found == told.along(edge.target, edge.source)
     questions = [run.retrieval.query for run in told.runs]
     assert found.question in (questions if len(questions) > 1 else [""])
-
-
-def test_an_edge_without_flow_says_so(songs):
-    told = songs.explain(WHOLE, mass=2.0)
-    x = {n.id: n.importance for n in told.retrieval.nodes}
-    still = [e for e in told.retrieval.edges if e.flow == 0]
-    assert all(x[e.source] == x[e.target] == 0 for e in still)
-    for edge in still[:5]:
-        assert told.along(edge.source, edge.target).flow == 0

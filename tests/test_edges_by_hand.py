@@ -11,7 +11,6 @@ from qafd.edits import STRENGTH, Edit, connect_by_hand, edges_by_hand
 from qafd.errors import StoreError
 from qafd.graph import kind_names
 from qafd.ingest import index, refresh
-from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Edge, node_id
 
@@ -133,18 +132,6 @@ def test_an_edit_waits_while_no_document_has_its_entity(graph, tmp_path):
             store.documents.undo(name)
     graph.undo_edit(graph.rename("IBM", "Big Blue"))
     assert digest(graph) == edited
-
-
-def test_the_order_of_documents_leaves_no_trace_in_an_edited_graph(graph, tmp_path):
-    graph.connect("IBM", "Thomas Watson", "was led by", "the archive")
-    graph.disconnect("Thomas Watson", "Charles Flint")
-    other = KnowledgeGraph.open(tmp_path / "other.db")
-    for name in reversed(TEXTS):
-        other.add_text(name, TEXTS[name])
-    other.disconnect("Charles Flint", "Thomas Watson")
-    other.connect("IBM", "Thomas Watson", "was led by", "hearsay")
-    assert digest(graph) == digest(other)
-    assert all(check.ok for check in check_workspace(graph.place.written, deep=True))
 
 
 @pytest.mark.parametrize(("similarity", "stronger"), [(0.7, 0.7), (0.2, STRENGTH)])

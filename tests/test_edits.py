@@ -11,7 +11,7 @@ from qafd.cli import main
 from qafd.curate import entities as curate
 from qafd.curate.splitting import find_mixed, passages_of
 from qafd.edits import Edit, entity_names, split_names
-from qafd.errors import ParameterError, StoreError
+from qafd.errors import ParameterError
 from qafd.ingest import index, refresh
 from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
@@ -90,18 +90,6 @@ def test_two_names_become_one_entity_with_the_sentences_of_both(graph):
     marked = [sentence.text[start - sentence.start:end - sentence.start]
               for sentence in find_evidence(graph, [one.id]) for start, end in sentence.mentions]
     assert marked == ["IBM", "IBM", *["International Business Machines"] * 2]
-
-
-def test_undoing_an_edit_gives_back_the_graph_that_was(graph):
-    before = digest(graph)
-    number = call(graph, "IBM", "International Business Machines")
-    assert digest(graph) != before
-    with graph.store() as store:
-        store.edits.undo(number)
-    refresh(graph.url)
-    assert digest(graph) == before
-    with graph.store() as store, pytest.raises(StoreError, match="no edit 1"):
-        store.edits.undo(number)
 
 
 def test_a_hidden_entity_leaves_with_all_its_edges(graph):

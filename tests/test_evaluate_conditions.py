@@ -14,7 +14,8 @@ from qafd.evaluate.conditions import (
     evaluate_deleted,
     read_factual_questions,
 )
-from qafd.knowledge import KnowledgeGraph, check_conditions
+from qafd.knowledge import KnowledgeGraph, check_conditions, draft_answer
+from qafd.models.prompts_answer import EXACT, answer_messages
 from qafd.retrieve.exact import ExactMatches
 
 KNOWN = {"Ada Holt": ("Chile", "Peru", "Norway"), "Ben Crane": ("Chile", "Peru"),
@@ -98,3 +99,47 @@ def test_the_command_prints_the_table_of_conditions(knowledge, folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert [answer["name"] for answer in found["answers"]] == ["Ben Crane"]
     assert main([*asked, "--condition", "Atlantis"]) == 2
+
+
+# --- answers that a model writes from a table of conditions ---
+
+ASKED = "Who was in Chile and Norway?"
+
+
+def test_a_model_is_shown_each_candidate_with_its_conditions_and_the_passages_that_show_them(
+        knowledge):
+    found = knowledge.retrieve("Who was in Chile, Peru and Norway?", "exact")
+    draft = draft_answer(knowledge, found)
+    assert draft.messages == answer_messages(draft.question, draft.context.text, prompt=EXACT)
+    line = next(line for line in draft.context.text.splitlines() if "meets 3 of 3" in line)
+    assert line.startswith("Ada Holt")
+    assert all(name in line for name in KNOWN["Ada Holt"])
+    assert "[1]" in line
+    assert {source.passage.document for source in draft.context.sources}
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.replies(reply=lambda _: "Ada Holt was in Chile [1].")
+def test_the_command_pays_once_for_an_answer(knowledge, server, capsys):
+    db = knowledge.place.written
+    asked = ["exact", ASKED, "--db", db, "--model", "tiny", "--base-url", server.url,
+             "--evidence", "relation", "--json"]
+    for _ in range(2):
+        assert main(asked) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [one["name"] for one in found["answers"]] == ["Ada Holt"]
+        assert [one["number"] for one in found["written"]["citations"]] == [1]
+    assert len(server.bodies) == 1
+    assert main([*asked, "--condition", "Peru"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert [one["name"] for one in answers] == ["Ada Holt", "Ben Crane"]
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.replies(fault=lambda *_: "429 for a day")
+def test_without_a_reply_the_answers_are_listed_and_the_failure_is_said(knowledge, server, capsys):
+    assert main(["exact", "Who was in Peru and Norway?", "--db", knowledge.place.written, "--model",
+                 "tiny", "--base-url", server.url]) == 1
+    streams = capsys.readouterr()
+    assert "Ada Holt" in streams.out
+    assert "429" in streams.err

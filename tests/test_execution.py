@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from qafd.cli import main
 from qafd.errors import ParseError
 from qafd.evaluate.execution import SqlQuestion, measure_sql, read_sql_questions, same_rows
 from qafd.models import Recorded
@@ -53,16 +52,6 @@ def test_a_refused_draft_is_unanswered_and_a_model_is_judged_by_its_rows():
     unread = measure_sql(ferries, QUESTIONS[:1], Recorded(["no SQL at all"]))
     assert (unread.answered, unread.accuracy) == (0, 0)
     assert "no SELECT" in unread.trials[0].error
-
-
-def test_the_command_prints_the_share_and_what_is_wrong(tmp_path, capsys):
-    file = tmp_path / "q.jsonl"
-    file.write_text("\n".join(json.dumps({"question": one.text, "query": one.sql}) for one in QUESTIONS))
-    assert main(["eval", "sql", str(FERRIES), str(file), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["accuracy"], found["answered"]) == (0.5, 0.5)
-    assert main(["eval", "sql", str(FERRIES), str(file), "--limit", "1"]) == 0
-    assert "1 questions: execution accuracy 1.000" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("record", [{"question": "Who?"}, {"sql": "SELECT 1"}, {"question": " ", "sql": "x"}])

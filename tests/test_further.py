@@ -31,15 +31,6 @@ def united(songs):
     return songs.retrieve(songs.plan(FIRST, further=[NEXT]), mass=24.0)
 
 
-def test_the_union_is_the_sum_of_its_parts(united):
-    assert len(united.parts) == 2
-    for node in united.nodes:
-        versions = [n for part in united.parts for n in part.nodes if n.id == node.id]
-        assert node.mass == pytest.approx(sum(n.mass for n in versions))
-        assert node.importance == pytest.approx(sum(n.importance for n in versions))
-    assert {n.id for n in united.nodes} == {n.id for part in united.parts for n in part.nodes}
-
-
 def test_every_retrieved_node_says_which_diffusion_brought_it(united):
     for node in united.nodes:
         brought = tuple(k for k, part in enumerate(united.parts)
