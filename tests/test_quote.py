@@ -59,7 +59,7 @@ BEYOND = {
         "Doesn't the ferry carry dogs?", "Does neither boat sail?"),
     Beyond.SEVERAL: (
         "Introduce the boats of the line.", "List the grains.", "Describe the ferry line.",
-        "Introduce Steve Jobs's products in Apple."),
+        "Introduce Steve Jobs's products in Apple.", "Which boats are there?"),
     Beyond.CLOSED: (
         "Are dogs allowed?", "Do dogs travel free?", "Is rye ground in the mill?",
         "Was the Grebe built in Leer?",

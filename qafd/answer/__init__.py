@@ -143,6 +143,11 @@ class Answer:
         return any(not word.islower() for word in self.unknown)
 
     @property
+    def lacks_all(self) -> bool:
+        """Return True where words of the question are in no document and no other sentence is near."""
+        return self.lacks_name or bool(self.unknown) and self.abstained and not self.beyond
+
+    @property
     def likelihood(self) -> Likelihood:
         """The chance in a word; unlikely if no sentence can answer or a name is unknown, and unsure if
         several sentences answer or yes or no is asked for."""

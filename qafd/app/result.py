@@ -24,8 +24,9 @@ from qafd.wording.reasons import word_notice
 from qafd.wording.runs import say_doubt
 
 MODEL_READS = "model_reads"
-DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE, NoticeKind.THEN_ASKED)
-"""Notices that ask for no action."""
+DETAILS = (NoticeKind.LONE_SEEDS, NoticeKind.MASS_CAPPED_THERE, NoticeKind.THEN_ASKED,
+           NoticeKind.NO_NAME_KNOWN)
+"""Notices that ask for no action, or that the answer gives in its own words."""
 AWARE, PLAIN, BOTH = "Query-aware", "Plain", "Both"
 OF_ALL_PRESETS = ("ws", "q", "preset", "passages", "thickness", "edges")
 
@@ -65,11 +66,11 @@ class View:
 
     @property
     def lacks_answer(self) -> bool:
-        """True if a name of the question is in no document; its picture is pale.
+        """True if what the question asks for is in no document; its picture is pale.
 
         A low chance alone means that another sentence may be the best, not that there is none.
         """
-        return self.answer.lacks_name or not self.answer.sentences
+        return self.answer.lacks_all or not self.answer.sentences
 
 
 def method_controls(knowledge: KnowledgeGraph, mass_apart: bool = False) -> FlowDiffusion:

@@ -61,7 +61,8 @@ def find_asked(question: str) -> Asked:
 def find_beyond(question: str) -> Beyond | None:
     """Return why no sentence can answer a question, None where one may.
 
-    "Not" and "both" count in questions of yes and no alone, "describe" at the beginning alone.
+    "Describe" counts at the beginning alone, "not" and "both" in questions of yes and no alone, and "are
+    there" asks for a number after "how many" and for a list after "which".
 
     Examples
     --------
@@ -70,13 +71,14 @@ def find_beyond(question: str) -> Beyond | None:
     """
     if _find(question, _phrases()["several"]) == 0:
         return Beyond.SEVERAL
-    closed = find_asked(question) == Asked.OPEN and _find(question, _phrases()["open"]) is None
+    asked = find_asked(question)
+    closed = asked == Asked.OPEN and _find(question, _phrases()["open"]) is None
+    form = "closed" if closed else asked
     for kind in (Beyond.SUMMARY, Beyond.TOTAL, Beyond.COMPARISON, Beyond.NEGATION):
-        phrases = list(_phrases()[kind])
-        if closed:
-            phrases += _phrases().get(f"closed_{kind}", ())
-        if _find(question, phrases) is not None:
+        if _find(question, (*_phrases()[kind], *_phrases().get(f"{form}_{kind}", ()))) is not None:
             return kind
+    if _find(question, _phrases().get(f"{form}_several", ())) is not None:
+        return Beyond.SEVERAL
     return Beyond.CLOSED if closed and begins_closed(question) else None
 
 

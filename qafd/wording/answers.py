@@ -30,10 +30,10 @@ def say_status(answer: "Answer") -> str:
     """Word the likelihood of an answer, its unknown words, or the reason that no sentence can answer."""
     words = join_words([f"“{word}”" for word in answer.unknown])
     lacking = f"These documents do not mention {words}. " if words else ""
-    if words and answer.abstained and not answer.beyond:
-        return lacking.strip()
     if answer.beyond:
         return lacking + _BEYOND[answer.beyond]
+    if answer.lacks_all:
+        return lacking.strip()
     if not answer.sentences:
         return "No sentence was found."
     rated = (f"{str(answer.likelihood).capitalize()}: {say_chance(answer.chance)} that the first "
