@@ -21,6 +21,12 @@ def test_an_experiment_says_its_chart_in_words_and_gives_its_data(tab, home):
                                if button.proto.label == "Data as CSV"] == ["Data as CSV"]
 
 
+def test_the_timeline_over_pushes_is_the_movie(home):
+    app = quiet("lab", experiment="Timeline", over="Pushes")
+    assert not app.get("plotly_chart")
+    assert "after 500 pushes" in shown(app)
+
+
 def test_a_link_has_the_settings_of_an_experiment(home):
     app = page("lab", experiment="Guarantees", planted_relevant="40", planted_draws="3",
                planted_source="false")

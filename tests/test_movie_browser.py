@@ -38,7 +38,7 @@ def test_the_browser_repeats_the_pushes_of_the_library(open_page):
 
 
 def test_playing_500_pushes_asks_nothing_of_the_server(open_page):
-    page = open_page("/lab?experiment=Movie&best_mass=60")
+    page = open_page("/lab?experiment=Timeline&over=Pushes&best_mass=60")
     page.locator(MOVIE).wait_for(timeout=60_000)
     page.locator(IDLE).wait_for(state="attached", timeout=30_000)
     asked = []

@@ -95,5 +95,5 @@ def test_the_page_shows_a_seed_without_neighbors(home):
     question = EXAMPLES["apple-amazon"][0]
     retrieval = apple.retrieve(question, PRESETS["paper"].method.fit_to(apple.graph))
     seed = next(node for node in retrieval.nodes if node.capacity == 0)
-    app = page("explore", q=question, preset="paper", node=seed.id)
+    app = page("explore", q=question, preset="As in the paper", node=seed.id)
     assert not app.error

@@ -101,7 +101,7 @@ def test_keys_zoom_walk_and_clear_the_selection(open_page):
 
 @pytest.mark.browser
 def test_keys_play_and_step_the_film(open_page):
-    page = open_page("/lab?experiment=Movie&best_mass=60", ".movie[data-painted]")
+    page = open_page("/lab?experiment=Timeline&over=Pushes&best_mass=60", ".movie[data-painted]")
     movie = page.locator(".movie")
     page.keyboard.press(".")
     expect(movie).to_have_attribute("data-push", "1")

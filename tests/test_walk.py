@@ -28,7 +28,7 @@ TABS = {
     "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Table",
                         "Certificate", "Code")),
     "compare": ("view", ("Differences", "Answers", "Passages", "Table")),
-    "lab": ("experiment", ("Sweep", "Timeline", "Movie", "Robustness")),
+    "lab": ("experiment", ("Sweep", "Timeline", "Robustness", "Family")),
     "graph": ("part", ("Entities", "Map", "Possible duplicates", "Edits")),
     "evaluate": ("gold", ("Write", "Upload")),
     "learn": ("card", ("mass", "gates", "certificate", "guarantee"))}
@@ -95,6 +95,7 @@ def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws, small):
             found += seen(name, ws=ws, q=QUESTIONS[ws], **{key: tab})
     for name in ("documents", "settings"):
         found += seen(name, ws=ws)
+    found += seen("lab", ws=ws, q=QUESTIONS[ws], experiment="Timeline", over="Pushes")
     assert not found
 
 
@@ -105,7 +106,7 @@ def test_every_node_shows_words_whatever_is_asked_of_it(ws, small):
     for node in KnowledgeGraph.open(small / f"{ws}.db").graph.ids:
         for tab in ("Why", random.choice(TABS["explore"][1])):
             found += seen("explore", ws=ws, q=QUESTIONS[ws], node=node, tab=tab,
-                          preset=random.choice(("best", "paper")))
+                          preset=random.choice(("Measured best", "As in the paper")))
         found += seen("compare", ws=ws, q=QUESTIONS[ws], node=node)
     assert not found
 

@@ -3,15 +3,15 @@
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.lab.experiments import family_tab, movie_tab, robustness_tab, sweep_tab, timeline_tab
+from qafd.app.lab.experiments import family_tab, robustness_tab, sweep_tab, timeline_tab
 from qafd.app.lab.guarantees import guarantees_tab
 from qafd.app.pages import heading
 from qafd.app.result import explore_question, method_controls, reading_note, status_line
 from qafd.app.session import keep_linked
 from qafd.app.workspaces import workspace
 
-ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Movie": movie_tab,
-         "Robustness": robustness_tab, "Family": family_tab}
+ASKED = {"Sweep": sweep_tab, "Timeline": timeline_tab, "Robustness": robustness_tab,
+         "Family": family_tab}
 ALONE = "Guarantees"  # draws its own graphs: no question and no control of the diffusion acts on them
 
 

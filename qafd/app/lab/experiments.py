@@ -37,6 +37,7 @@ from qafd.wording import count
 
 LOADED = "loaded"
 LINES = 6  # values of a second parameter, at most
+MASS, PUSHES = "Mass", "Pushes"
 NOTE = {"budget": "mass, in nodes"}
 
 
@@ -109,7 +110,9 @@ def _sweep_maps(cells: Sequence[Cell], metric: str, variants: Sequence[str], met
     axes = figures.SweepAxes(metric, min(values), max(values), mass_label(method),
                              label_of_control("seeds", method))
     settings = method.mass, method.seeds, method.variant
-    for place, variant in zip(st.columns(len(variants), gap="small"), variants, strict=True):
+    with st.container(key="maps"):
+        places = st.columns(len(variants), gap="small")
+    for place, variant in zip(places, variants, strict=True):
         mine = [cell for cell in cells if cell.variant == variant]
         now = next((cell for cell in mine if (cell.mass, cell.seeds, variant) == settings), None)
         own = [getattr(cell, metric) for cell in mine]
@@ -141,6 +144,12 @@ def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
 
 
 def timeline_tab(view: View) -> None:
+    """Draw how nodes fill: over the mass, or over the pushes of Algorithm 2 as a movie."""
+    over = choose_option("Nodes fill over", {MASS: MASS, PUSHES: PUSHES}, "over")
+    (_draw_movie if over == PUSHES else _draw_bars)(view)
+
+
+def _draw_bars(view: View) -> None:
     """Draw the mass at which each node fills."""
     problem = _problem(view)
     limit = reach(problem, problem.end())
@@ -166,7 +175,7 @@ def timeline_tab(view: View) -> None:
         st.caption(f"Next: {brief(row_name(graph, path.next_row), 60)} at {path.next_alpha:.4g}.")
 
 
-def movie_tab(view: View) -> None:
+def _draw_movie(view: View) -> None:
     """Draw Algorithm 2, push by push, next to the exact solution."""
     problem = _problem(view)
     filmed = remember("film", (view.about, view.method), lambda: film(
