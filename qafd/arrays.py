@@ -22,6 +22,7 @@ import numpy.typing as npt
 from qafd.records import Floats, Nodes, Vectors
 
 Array = npt.NDArray[Any]
+Places = npt.NDArray[np.int32]
 Arrays = Mapping[str, Array]
 
 MAGIC = b"qafd columns 1\n"
@@ -128,14 +129,17 @@ class ByteRows:
 
     Parameters
     ----------
-    numbers : ndarray of int8, shape (n, d)
-        Each row in proportion.
-    lengths : ndarray of float32, shape (n,)
+    numbers : ndarray of int8, shape (m, d)
+        Rows in proportion, which several columns may share.
+    lengths : ndarray of float32, shape (m,)
         Of the rows of `numbers`; 1 where all of a row are 0.
+    places : ndarray of int32, shape (n,), optional
+        The row of `numbers` that each row is; all in their order by default.
     """
 
-    def __init__(self, numbers: npt.NDArray[np.int8], lengths: Vectors) -> None:
+    def __init__(self, numbers: npt.NDArray[np.int8], lengths: Vectors, places: Places | None = None) -> None:
         self.numbers, self.lengths = numbers, lengths
+        self.places = np.arange(len(numbers), dtype=np.int32) if places is None else places
 
     @classmethod
     def of(cls, numbers: npt.NDArray[np.int8]) -> "ByteRows":
@@ -145,38 +149,58 @@ class ByteRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows, and of numbers in each."""
-        rows, numbers = self.numbers.shape
-        return rows, numbers
+        return len(self.places), self.numbers.shape[1]
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.places)
 
     def __getitem__(self, rows: int | slice | Nodes | Sequence[int]) -> Vectors:
         """Return one row, shape (d,), or some, as floats."""
-        some = self.numbers[rows].astype(np.float32)
-        some /= self.lengths[rows, None]
+        places = self.places[rows]
+        some = self.numbers[places].astype(np.float32)
+        some /= self.lengths[places, None]
         return some
 
     def __matmul__(self, asked: Vectors | Floats) -> Vectors:
         """Return the products of all rows with a vector, shape (d,), or with the columns of a matrix, (d, k);
         shape (n,) or (n, k)."""
-        found = np.empty((len(self), *asked.shape[1:]), asked.dtype)
-        floats = np.empty((min(WIDENED, len(self)), self.numbers.shape[1]), asked.dtype)
-        for first in range(0, len(self), WIDENED):
-            part = self.numbers[first:first + WIDENED]
+        found = np.empty((len(self.numbers), *asked.shape[1:]), asked.dtype)
+        floats = np.empty((min(WIDENED, len(found)), self.numbers.shape[1]), asked.dtype)
+        for block in np.flatnonzero(np.bincount(self.places // WIDENED)).tolist():
+            span = slice(block * WIDENED, (block + 1) * WIDENED)
+            part = self.numbers[span]
             floats[:len(part)] = part
-            np.dot(floats[:len(part)], asked, out=found[first:first + len(part)])
-        found /= self.lengths.reshape(-1, *[1] * (asked.ndim - 1))
-        return found
-
-    def merge(self, other: "ByteRows", places: Nodes) -> "ByteRows":
-        """Return the rows in some places, counted through these and then through others."""
-        return ByteRows(merge_rows(self.numbers, other.numbers, places),
-                        merge_rows(self.lengths, other.lengths, places))
+            np.dot(floats[:len(part)], asked, out=found[span])
+        products: Vectors = found[self.places]
+        products /= self.lengths[self.places].reshape(-1, *[1] * (asked.ndim - 1))
+        return products
 
     def take(self, rows: Nodes) -> "ByteRows":
-        """Return some of the rows."""
-        return ByteRows(self.numbers[rows], self.lengths[rows])
+        """Return some of the rows, which share their numbers with these."""
+        return ByteRows(self.numbers, self.lengths, self.places[rows])
+
+
+def lay_out(vectors: ByteRows, names: ByteRows, same: npt.NDArray[np.bool_]) -> tuple[ByteRows, ByteRows]:
+    """Return two columns over shared numbers, in which the rows that are the same in both are first."""
+    first, rest = np.flatnonzero(same), np.flatnonzero(~same)
+    kept = vectors.places[first], vectors.places[rest], names.places[rest]
+    numbers = np.concatenate([vectors.numbers[kept[0]], vectors.numbers[kept[1]], names.numbers[kept[2]]])
+    lengths = np.concatenate([vectors.lengths[kept[0]], vectors.lengths[kept[1]], names.lengths[kept[2]]])
+    places = np.empty(len(same), np.int32)
+    places[first] = np.arange(len(first))
+    places[rest] = len(first) + np.arange(len(rest))
+    return ByteRows(numbers, lengths, places), ByteRows(
+        numbers, lengths, places + np.int32(len(rest)) * ~same)
+
+
+def append_rows(shared: Sequence[ByteRows], others: Sequence[ByteRows], places: Nodes) -> list[ByteRows]:
+    """Return the rows in some places of columns that share numbers, counted through each and then through
+    another one; what others have is appended to the numbers, and nothing of them is moved."""
+    before = len(shared[0].numbers)
+    numbers = np.concatenate([shared[0].numbers, others[0].numbers])
+    lengths = np.concatenate([shared[0].lengths, others[0].lengths])
+    return [ByteRows(numbers, lengths, merge_rows(some.places, added.places + before, places))
+            for some, added in zip(shared, others, strict=True)]
 
 
 VectorColumn = Vectors | ByteRows
@@ -246,7 +270,7 @@ class PlaceOf(Mapping[str, int]):
 
 
 def write_columns(path: Path, label: str, arrays: Arrays) -> None:
-    """Write arrays as one file, which appears under its name only when it is complete.
+    """Write arrays as one file, each array once, which appears under its name only when it is complete.
 
     Raises
     ------
@@ -254,10 +278,15 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
         There is no room, or nothing can be written there.
     """
     kept, at = [], 0
+    known: dict[tuple[Any, ...], tuple[int, int]] = {}  # start and checksum of arrays by where they lie
     for name, array in arrays.items():
-        at += -at % ALIGNED
-        kept.append((name, array.dtype.str, array.shape, at, _checksum(array)))
-        at += array.nbytes
+        memory = array.__array_interface__["data"], array.nbytes, array.strides
+        if memory not in known:
+            at += -at % ALIGNED
+            known[memory] = at, _checksum(array)
+            at += array.nbytes
+        kept.append((name, array.dtype.str, array.shape, *known[memory]))
+    lying = {start: array for array, (*_, start, _) in zip(arrays.values(), kept, strict=True)}
     header = json.dumps([label, at, kept]).encode()
     head = MAGIC + len(header).to_bytes(8) + zlib.crc32(header).to_bytes(4) + header
     first = len(head) + -len(head) % ALIGNED
@@ -265,7 +294,7 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
     try:
         with partial.open("wb") as file:
             file.write(head)
-            for array, (*_, start, _) in zip(arrays.values(), kept, strict=True):
+            for start, array in lying.items():
                 file.seek(first + start)
                 file.write(np.ascontiguousarray(array).data)
             file.truncate(first + at)
@@ -317,6 +346,9 @@ def _checksum(array: Array) -> int:
     return zlib.crc32(data[-CHECKED:], zlib.crc32(data[:CHECKED]))
 
 
+_PARTS = ("numbers", "lengths", "places")  # of `ByteRows`
+
+
 def flatten(name: str, columns: Mapping[str, Array | TextBlock | ByteRows | None]) -> dict[str, Array]:
     """Return columns as arrays under longer names, without those that are None."""
     arrays: dict[str, Array] = {}
@@ -324,7 +356,7 @@ def flatten(name: str, columns: Mapping[str, Array | TextBlock | ByteRows | None
         if isinstance(held, TextBlock):
             arrays |= {f"{name}.{column}.data": held.data, f"{name}.{column}.bounds": held.bounds}
         elif isinstance(held, ByteRows):
-            arrays |= {f"{name}.{column}.numbers": held.numbers, f"{name}.{column}.lengths": held.lengths}
+            arrays |= {f"{name}.{column}.{part}": getattr(held, part) for part in _PARTS}
         elif held is not None:
             arrays[f"{name}.{column}"] = held
     return arrays
@@ -339,7 +371,7 @@ def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
         if own == name and part == "data":
             columns[column] = TextBlock(array, arrays[f"{name}.{column}.bounds"])
         elif own == name and part == "numbers":
-            columns[column] = ByteRows(array, arrays[f"{name}.{column}.lengths"])
+            columns[column] = ByteRows(*(arrays[f"{name}.{column}.{part}"] for part in _PARTS))
         elif own == name and not part:
             columns[column] = array
     return columns

@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from threading import Lock
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qafd.arrays import (
     Array,
     Arrays,
     ByteRows,
     TextBlock,
-    VectorColumn,
+    append_rows,
+    lay_out,
     map_columns,
     merge_rows,
     open_columns,
@@ -36,14 +38,14 @@ from qafd.retrieve import layers, qafd
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, column
 from qafd.retrieve.seeds import PassageColumns, Passages, TextsOf, passages_of
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.packing import hash_number
+from qafd.storage.packing import hash_number, hash_numbers
 from qafd.storage.relational.graph_loader import GraphPart
 from qafd.time_left import ignore_progress
 
 KEPT = 4  # graphs that are kept
 AT_ONCE = 10_000  # passages whose texts are read at a time
 LARGE = 10_000  # nodes from which a graph is kept as columns
-BUILDER = 7  # changes when columns are made or kept differently
+BUILDER = 8  # changes when columns are made or kept differently
 
 
 class GraphCache:
@@ -133,41 +135,50 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
         if label == _label(store):
             return False
         begun()
-        graph, passages = follow_columns(store, label, arrays) or read_all(store)
-        if graph.name_vectors is None:
+        made = follow_columns(store, label, arrays) or read_all(store)
+        if made.graph.name_vectors is None:
             return False
-        label, arrays = _label(store), pack(graph, passages)
+        label, revision, many = _label(store), made.graph.revision, len(made.graph) // 10
+        arrays = pack(*made)
     try:
         write_columns(place, label, arrays)
     except OSError:
         return False
-    store.assembly.follow(graph.revision, len(graph) // 10)
+    store.assembly.follow(revision, many)
     return True
 
 
-def read_all(store: Workspace) -> tuple[Graph, PassageColumns]:
-    """Read the graph of an open store and the columns of its passages from the tables."""
+class Columns(NamedTuple):
+    """A graph and the columns that questions need besides."""
+
+    graph: Graph
+    passages: PassageColumns
+    names: NameColumns
+
+
+def read_all(store: Workspace) -> Columns:
+    """Read the graph of an open store and its columns from the tables."""
     graph = name_passages(store.graph.read(), store)
-    return graph, passage_columns(graph, store)
+    return Columns(graph, passage_columns(graph, store), NameColumns.build(graph))
 
 
-def follow_columns(store: Workspace, label: str, arrays: Arrays) -> tuple[Graph, PassageColumns] | None:
-    """Return the graph and its passages from older columns, None where the changes since are not known."""
+def follow_columns(store: Workspace, label: str, arrays: Arrays) -> Columns | None:
+    """Return the columns from older ones, None where the changes since are not known."""
     since, moved = store.assembly.moved()
     start, _, revision = label.rpartition("-")
     if since < 0 or start != _label(store).rpartition("-")[0] or int(revision) < since:
         return None
     old = Graph.from_arrays(arrays, int(revision), {})
-    return merge_columns(store, old, PassageColumns.unflatten(arrays), moved, partial(texts_of, store))
+    graph, passages = merge_columns(store, old, PassageColumns.unflatten(arrays), moved)
+    return Columns(graph, passages, NameColumns.build(graph, NameColumns.unflatten(arrays).known(old)))
 
 
 def _label(store: Workspace) -> str:
     return f"{BUILDER} {store.graph.version}"
 
 
-def pack(graph: Graph, passages: PassageColumns) -> dict[str, Array]:
+def pack(graph: Graph, passages: PassageColumns, names: NameColumns) -> dict[str, Array]:
     """Return a graph with sorted ids, and the columns that questions need, as arrays."""
-    names = NameColumns.build(graph)
     return graph.columns(_LAYERS) | passages.flatten() | names.flatten()
 
 
@@ -251,7 +262,7 @@ class Merge:
     @classmethod
     def of(cls, old: Graph, fresh: Graph, moved: Nodes) -> Self:
         """Return the merge of an old graph and the nodes that have changed, those that are gone by number."""
-        numbers = [np.fromiter(map(hash_number, graph.ids), np.int64, len(graph)) for graph in (old, fresh)]
+        numbers = [hash_numbers(graph.ids) for graph in (old, fresh)]
         kept = np.flatnonzero(~np.isin(numbers[0], moved))
         merged = np.concatenate([numbers[0][kept], numbers[1]])
         order = np.argsort(merged, kind="stable")
@@ -273,7 +284,7 @@ class Merge:
         return found
 
 
-def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved: Nodes, texts: TextsOf
+def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved: Nodes
                   ) -> tuple[Graph, PassageColumns]:
     """Return the graph of a workspace and the columns of its passages, from older ones.
 
@@ -283,8 +294,6 @@ def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved:
         Of an earlier version, with sorted ids as text columns.
     moved : ndarray
         The numbers of all nodes that have changed since, see `SqlAssembly.moved`.
-    texts : callable
-        See `PassageColumns.build`.
     """
     part = store.graph.read_part(moved)
     fresh = part.nodes
@@ -295,7 +304,7 @@ def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved:
     fresh = replace(fresh, names=tuple(
         names.get(node, name) for node, name in zip(fresh.ids, fresh.names, strict=True)))
     graph = _merge_graph(old, replace(part, nodes=fresh), merge)
-    return graph, _merge_passages(passages, graph, merge, texts)
+    return graph, _merge_passages(passages, graph, merge, partial(texts_of, store))
 
 
 def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
@@ -318,18 +327,26 @@ def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
         block = some if isinstance(some, TextBlock) else TextBlock.of(some)
         return block.merge(TextBlock.of(others), merge.places)
 
-    def merge_vectors(some: VectorColumn | None, others: VectorColumn | None) -> ByteRows:
-        assert isinstance(some, ByteRows)
-        assert isinstance(others, ByteRows)
-        return some.merge(others, merge.places)
-
+    merged = merge_rows(old.kinds, fresh.kinds, merge.places)
+    vectors, named = _append_vectors(old, fresh, merge, merged == "passage")
     return Graph(
         merge_texts(old.ids, fresh.ids), merge_texts(old.names, fresh.names),
-        merge_rows(old.kinds, fresh.kinds, merge.places), indptr, neighbors,
+        merged, indptr, neighbors,
         np.insert(old.similarity[stay], at, similarity[order]),
         np.insert(old.edge_kinds[stay], at, kinds[order]),
-        merge_vectors(old.vectors, fresh.vectors), merge_vectors(old.name_vectors, fresh.name_vectors),
-        merge_rows(old.tokens, fresh.tokens, merge.places), label_rows(indptr, neighbors), fresh.revision)
+        vectors, named, merge_rows(old.tokens, fresh.tokens, merge.places),
+        label_rows(indptr, neighbors), fresh.revision)
+
+
+def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.bool_]
+                    ) -> tuple[ByteRows, ByteRows]:
+    """Return the vectors of a merged graph; they are laid out anew when a tenth of them is out of place."""
+    columns = [(graph.vectors, graph.name_vectors) for graph in (old, fresh)]
+    vectors, named = append_rows(columns[0], columns[1], merge.places)
+    count = int(passage.sum())
+    unused = len(vectors.numbers) - 2 * len(passage) + count
+    late = int((vectors.places[passage] >= count).sum())
+    return lay_out(vectors, named, passage) if 10 * (unused + late) > len(passage) else (vectors, named)
 
 
 def _merge_passages(old: PassageColumns, graph: Graph, merge: Merge, texts: TextsOf) -> PassageColumns:

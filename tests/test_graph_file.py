@@ -16,6 +16,7 @@ from qafd.graph import EDGE_KINDS, Graph
 from qafd.graph_cache import keep_columns, pack, read_graph, unpack
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.linking import Names
+from qafd.plan.name_columns import NameColumns
 from qafd.reading.text import NameIndex, as_typed, canonical
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve import METHODS
@@ -145,7 +146,7 @@ def both_forms(graph, said):
     """What methods retrieve from, in memory and mapped."""
     columns = PassageColumns.build(graph, lambda ids: [said[key] for key in ids], titled=True)
     with TemporaryDirectory() as folder:
-        write_columns(Path(folder, "w"), "1", pack(graph, columns))
+        write_columns(Path(folder, "w"), "1", pack(graph, columns, NameColumns.build(graph)))
         arrays = map_columns(Path(folder, "w"), "1")  # a mapped file lasts as long as it is read
     assert arrays is not None
     mapped = unpack(arrays, graph.revision)
@@ -183,7 +184,7 @@ def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(drawn):
     read, mapped = (corpus.graph for corpus in both_forms(*drawn))
     for layer in (None, {"mention", "synonym", "by_hand", "extracted"}):
         for column in ("indptr", "neighbors", "similarity", "edge_kinds", "component", "vectors",
-                       "vectors.numbers", "vectors.lengths"):
+                       "vectors.numbers", "vectors.lengths", "vectors.places"):
             if column.startswith("vectors") and isinstance(read.vectors, ByteRows) != ("." in column):
                 continue
             one, other = (attrgetter(column)(graph.layer(layer)) for graph in (read, mapped))

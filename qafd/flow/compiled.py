@@ -49,21 +49,27 @@ _bytes = types.Array(types.int8, 2, "C", readonly=True)
 _fast = {"reassoc", "contract", "nsz", "arcp"}
 # indptr, neighbors, similarity and sink capacity, of all rows.
 _graph = types.Tuple((_in64, _in32, _real, _real))
-# Alignment: kind, floor, gamma, vectors, or in their place numbers and lengths of `ByteRows`, query,
-# given; weights: outer and inner operation, a, b, c.
-_gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _bytes, _row, _row, _real,
+# Alignment: kind, floor, gamma, vectors, or in their place numbers, lengths and places of `ByteRows`,
+# query, given; weights: outer and inner operation, a, b, c.
+_gates = types.Tuple((types.int64, types.float64, types.float64, _rows, _bytes, _row, _in32, _row, _real,
                       types.int64, types.int64, types.float64, types.float64, types.float64))
 # mark, token, reals, whole, ends and weights of a `qafd.graph.Scratch`.
 _space = types.Tuple((_i64, types.int64, _f64x2, _i64x2, _i32x2, _f64x2))
 
 
+@njit
+def place_of(places, row):
+    """Return the place of a row in what several columns share; the row itself where none do."""
+    return places[row] if len(places) else row
+
+
 @njit(fastmath=_fast)
-def dots(vectors, query, rows, first, last, out):
+def dots(vectors, places, query, rows, first, last, out):
     """Return products of rows[first:last] and the query, four at a time."""
     i = first
     while i + 4 <= last:
-        p, q = vectors[rows[i]], vectors[rows[i + 1]]
-        r, s = vectors[rows[i + 2]], vectors[rows[i + 3]]
+        p, q = vectors[place_of(places, rows[i])], vectors[place_of(places, rows[i + 1])]
+        r, s = vectors[place_of(places, rows[i + 2])], vectors[place_of(places, rows[i + 3])]
         at_p = at_q = at_r = at_s = np.float32(0.0)
         for k in range(len(query)):
             at_p += np.float32(p[k]) * query[k]
@@ -73,7 +79,7 @@ def dots(vectors, query, rows, first, last, out):
         out[i], out[i + 1], out[i + 2], out[i + 3] = at_p, at_q, at_r, at_s
         i += 4
     while i < last:
-        p = vectors[rows[i]]
+        p = vectors[place_of(places, rows[i])]
         at_p = np.float32(0.0)
         for k in range(len(query)):
             at_p += np.float32(p[k]) * query[k]
@@ -92,7 +98,7 @@ def wider(a, size):
 @njit
 def align(gates, rows, first, last, s):
     """Return alignments s(v) of rows[first:last]."""
-    kind, floor, gamma, vectors, numbers, lengths, query, given = gates[:8]
+    kind, floor, gamma, vectors, numbers, lengths, places, query, given = gates[:9]
     if kind == ONE:
         s[first:last] = 1.0
     elif kind == GIVEN:
@@ -100,11 +106,11 @@ def align(gates, rows, first, last, s):
             s[i] = given[rows[i]]
     else:
         if len(numbers):
-            dots(numbers, query, rows, first, last, s)
+            dots(numbers, places, query, rows, first, last, s)
             for i in range(first, last):
-                s[i] /= lengths[rows[i]]
+                s[i] /= lengths[places[rows[i]]]
         else:
-            dots(vectors, query, rows, first, last, s)
+            dots(vectors, places, query, rows, first, last, s)
         for i in range(first, last):
             if kind == CLIP:
                 s[i] = max(s[i], floor)
@@ -191,7 +197,7 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
     All other rows are scratch memory.
     """
     indptr, neighbors, similarity, sink_of = graph
-    outer, inner_op, a, b, c = gates[8:]
+    outer, inner_op, a, b, c = gates[9:]
     mark, token, reals, whole, ends, weights = space
     t = len(seeds)
     if t + 1 > reals.shape[1]:
@@ -442,8 +448,8 @@ def spread(graph, gates, workspace, sources, sink, rtol, budget):
         query = np.ascontiguousarray(gates.query, np.float32)
     status, rounds_used, expansions, t, entries, reals, whole, ends, weights = grow(
         (graph.indptr, graph.neighbors, graph.similarity, sink),
-        (kind, float(h.floor), float(h.gamma), vectors, kept.numbers, kept.lengths, query, given,
-         _OPERATIONS[w.outer], _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
+        (kind, float(h.floor), float(h.gamma), vectors, kept.numbers, kept.lengths, kept.places, query,
+         given, _OPERATIONS[w.outer], _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
         (workspace.mark, workspace.token, workspace.reals, workspace.whole, workspace.ends,
          workspace.weights), sources.rows, sources.mass, rtol, budget.rounds, budget.touched)
     workspace.reals, workspace.whole = reals, whole

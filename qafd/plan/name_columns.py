@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
+from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, pick, take_rows, unflatten
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes
@@ -53,14 +53,16 @@ class NameColumns:
     opened: Nodes = field(repr=False)
 
     @classmethod
-    def build(cls, graph: Graph) -> "NameColumns":
-        """Return the names of a graph."""
+    def build(cls, graph: Graph, known: "KnownNames | None" = None) -> "NameColumns":
+        """Return the names of a graph; what is known of some is not computed again."""
+        known = known or KnownNames({}, {})
         rows: Nodes = np.flatnonzero(graph.kinds == "entity")
-        shown = {canonical(graph.names[row]): row for row in rows.tolist()}
-        keys = sorted(shown)
+        names = pick(graph.names, rows)
+        name_of = {known.keys.get(name) or canonical(name): at for at, name in enumerate(names)}
+        keys = sorted(name_of)
         place = {key: at for at, key in enumerate(keys)}
         namesakes = _group_namesakes(keys)
-        meant = _leave_regions_out(shown, graph.names, place)
+        meant = {as_typed(key[:-3]): place[key] for key, at in name_of.items() if _REGION.search(names[at])}
         meant |= {name: place[some[0]] for name, some in namesakes.items()}
         meant |= {as_typed(key): at for key, at in place.items()}
         typed = sorted(meant)
@@ -69,13 +71,18 @@ class NameColumns:
         for name, some in sorted(namesakes.items()):
             marked += [name] * len(some)
             sharing += [place[key] for key in some]
-        openings = _open(typed)
+        openings = _open(typed, known.openings)
         return cls(
             rows, take_rows(graph.name_vectors, rows), TextBlock.of(keys),
-            _column(shown[key] for key in keys), TextBlock.of(typed),
+            rows[_column(name_of[key] for key in keys)], TextBlock.of(typed),
             _column(meant[name] for name in typed),
             TextBlock.of(marked), _column(sharing),
             TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
+
+    def known(self, graph: Graph) -> "KnownNames":
+        """Return what was computed for the names of a graph that these are the columns of."""
+        keys = zip(pick(graph.names, self.shown), self.keys, strict=True)
+        return KnownNames(dict(keys), dict(zip(self.typed.pick(self.opened), self.openings, strict=True)))
 
     def flatten(self) -> dict[str, Array]:
         """Return the columns as arrays."""
@@ -85,6 +92,14 @@ class NameColumns:
     def unflatten(cls, arrays: Arrays) -> "NameColumns":
         """Return the columns that `flatten` made arrays of."""
         return cls(**{"vectors": None} | unflatten("names", arrays))
+
+
+@dataclass(frozen=True)
+class KnownNames:
+    """The keys of names, and the openings of typed names, see `NameColumns`."""
+
+    keys: Mapping[str, str]
+    openings: Mapping[str, str]
 
 
 _COLUMNS: WeakKeyDictionary[Graph, NameColumns] = WeakKeyDictionary()
@@ -104,29 +119,26 @@ def without_mark(key: str) -> str:
 
 def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
     """Return the keys of entities that differ in their marks alone, ascending, by the name without it."""
-    marked = {without_mark(key) for key in keys if _MARK.search(key)}
+    marked = {without_mark(key) for key in keys if key.endswith("]") and _MARK.search(key)}
     together: dict[str, list[str]] = {}
-    for key in sorted(keys):
+    for key in sorted(keys) if marked else ():
         name = without_mark(key)
         if name in marked:
             together.setdefault(name, []).append(key)
     return together
 
 
-def _leave_regions_out(shown: Mapping[str, int], names: Sequence[str], place: Mapping[str, int]
-                       ) -> dict[str, int]:
-    """Return the places of names by the name without the tag of a region: "actor" for "Actor-GB"."""
-    return {as_typed(key[:-3]): place[key] for key, row in shown.items() if _REGION.search(names[row])}
-
-
-def _open(typed: Sequence[str]) -> list[tuple[str, int]]:
+def _open(typed: Sequence[str], known: Mapping[str, str]) -> list[tuple[str, int]]:
     """Return the first two words of each name, each with the end of a line, and its place, sorted; without
     names that are too short to be looked for."""
     openings = []
     for at, name in enumerate(typed):
-        words = words_in_tree(name)
-        if words:
-            openings.append(("".join(f"{word}\n" for word in [*words, ""][:2]), at))
+        opening = known.get(name)
+        if opening is None:
+            words = words_in_tree(name)
+            opening = "".join(f"{word}\n" for word in [*words, ""][:2]) if words else ""
+        if opening:
+            openings.append((opening, at))
     return sorted(openings)
 
 

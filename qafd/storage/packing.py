@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from qafd.arrays import ByteRows, to_bytes
+from qafd.arrays import ByteRows, TextBlock, to_bytes
 from qafd.errors import ParameterError
-from qafd.records import Chunk, Edge, Extraction, Vectors, node_id
+from qafd.records import Chunk, Edge, Extraction, Nodes, Vectors, node_id
 
 Packed = npt.NDArray[np.int8]
 """Rows of vectors, each in proportion to its largest number; see `pack_vectors`."""
@@ -23,6 +23,10 @@ EDGE_KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
 BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention", "relation", "synonym"))
 
 SENTENCE = np.dtype(">u4")
+
+DIGITS = 15  # of 4 bits, of an id in its number
+_DIGITS = np.full(256, -1)
+_DIGITS[list(b"0123456789abcdef")] = np.arange(16)
 
 _PLACE = struct.Struct(">qI")  # the number of a passage's node, and that of a sentence
 
@@ -54,9 +58,19 @@ def hash_number(name: str) -> int:
     -1 for what is neither. Among a million two have one number with a probability of 4e-7.
     """
     try:
-        return int(name[:15], 16)
+        return int(name[:DIGITS], 16)
     except ValueError:
         return -1
+
+
+def hash_numbers(names: Sequence[str]) -> Nodes:
+    """Return the numbers of nodes' ids, shape (n,), as `hash_number` has them."""
+    if not isinstance(names, TextBlock) or (np.diff(names.bounds) < DIGITS).any():
+        return np.fromiter(map(hash_number, names), np.int64, len(names))
+    digits = _DIGITS[names.data[names.bounds[:-1, None] + np.arange(DIGITS)]]
+    if (digits < 0).any():
+        return np.fromiter(map(hash_number, names), np.int64, len(names))
+    return digits @ (16 ** np.arange(DIGITS - 1, -1, -1))
 
 
 def pack_evidence(edge: Edge) -> bytes:

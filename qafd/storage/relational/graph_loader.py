@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qafd.arrays import ByteRows, to_bytes
+from qafd.arrays import ByteRows, lay_out, to_bytes
 from qafd.assemble.entities import Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, node_id
@@ -114,6 +114,12 @@ class _LoadedNodes:
     vectors: Packed
     told: Mapping[int, bytes]
 
+    def columns(self, compared: Packed, rows: Nodes | slice = slice(None)) -> tuple[ByteRows, ByteRows]:
+        """Return what a question is compared with, and the vectors of names, of all rows or of some; those of
+        passages are the same."""
+        passage = np.array(self.kinds, np.str_)[rows] == "passage"
+        return lay_out(ByteRows.of(compared[rows]), ByteRows.of(self.vectors[rows]), passage)
+
 
 @dataclass(frozen=True)
 class GraphPart:
@@ -134,11 +140,12 @@ def load_graph(connection: Connection) -> Graph:
     numbering = _number_nodes(connection)
     hubs = _read_hubs(connection, None)
     edges = _read_edges(connection, hubs)
-    nodes, vectors = _read_nodes(connection, numbering, edges, hubs)
+    nodes, compared = _read_nodes(connection, numbering, edges, hubs)
+    vectors, named = nodes.columns(compared)
     return Graph.build(
         nodes.ids, nodes.names, nodes.kinds, numbering.rows_of(edges.heads), numbering.rows_of(edges.tails),
-        edges.factors(numbering, nodes.scales), _BITS[edges.kinds], vectors=ByteRows.of(vectors),
-        name_vectors=ByteRows.of(nodes.vectors), tokens=nodes.tokens, revision=_revision(connection))
+        edges.factors(numbering, nodes.scales), _BITS[edges.kinds], vectors=vectors,
+        name_vectors=named, tokens=nodes.tokens, revision=_revision(connection))
 
 
 def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
@@ -150,13 +157,13 @@ def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
     names, summed = edges.heads[edges.kinds == MENTION], edges.tails[edges.summed]
     needed = inside.union(names.tolist(), summed.tolist())
     numbering = _number_nodes(connection, needed)
-    nodes, vectors = _read_nodes(connection, numbering, edges, hubs, needed)
     rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
+    nodes, compared = _read_nodes(connection, numbering, edges, hubs, needed)
+    vectors, named = nodes.columns(compared, rows)
     places = rows.tolist()
     graph = Graph.build(
         [nodes.ids[at] for at in places], [nodes.names[at] for at in places],
-        [nodes.kinds[at] for at in places], vectors=ByteRows.of(vectors[rows]),
-        name_vectors=ByteRows.of(nodes.vectors[rows]),
+        [nodes.kinds[at] for at in places], vectors=vectors, name_vectors=named,
         tokens=nodes.tokens[rows], revision=_revision(connection))
     return GraphPart(graph, np.stack([edges.heads, edges.tails]), edges.factors(numbering, nodes.scales),
                      _BITS[edges.kinds])
