@@ -11,7 +11,8 @@ import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from operator import index
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
@@ -28,7 +29,7 @@ Arrays = Mapping[str, Array]
 MAGIC = b"qafd columns 1\n"
 ALIGNED = 4096  # a page: what is read of one array is not read of another
 WIDENED = 2048  # rows of bytes that are made floats at a time, which fit into a core's cache
-CHECKED = 1 << 24  # bytes to both ends of an array that are compared with its checksum
+CHECKED = 1 << 22  # bytes to both ends of an array that are compared with its checksum
 
 
 class TextBlock(Sequence[str]):
@@ -79,12 +80,17 @@ class TextBlock(Sequence[str]):
 
     def merge(self, other: "TextBlock", places: Nodes) -> "TextBlock":
         """Return the texts in some places, counted through this block and then through another."""
-        sizes = np.concatenate([np.diff(self.bounds), np.diff(other.bounds)])[places]
-        starts = np.concatenate([self.bounds[:-1], other.bounds[:-1] + len(self.data)])[places]
         bounds = np.zeros(len(places) + 1, np.int64)
-        np.cumsum(sizes, out=bounds[1:])
-        data = np.concatenate([self.data, other.data])
-        return TextBlock(data[expand_slices(starts, sizes)], bounds)
+        np.cumsum(merge_rows(np.diff(self.bounds), np.diff(other.bounds), places), out=bounds[1:])
+        # Texts that lie one after the other are copied at once.
+        new = (np.diff(places) != 1) | (places[1:] == len(self))
+        firsts = np.concatenate([[0], 1 + np.flatnonzero(new)])[:len(places)]
+        lasts = np.append(firsts[1:], len(places))[:len(firsts)] - 1
+        parts = []
+        for first, last in zip(places[firsts].tolist(), places[lasts].tolist(), strict=True):
+            block, before = (self, 0) if first < len(self) else (other, len(self))
+            parts.append(block.data[block.bounds[first - before]:block.bounds[last - before + 1]])
+        return TextBlock(np.concatenate(parts or [self.data[:0]]), bounds)
 
     def pick(self, places: Nodes) -> list[str]:
         """Return the texts in some places, which is faster than one by one."""
@@ -123,6 +129,26 @@ def pick(texts: Sequence[str], places: Nodes) -> list[str]:
     return [texts[place] for place in places.tolist()]
 
 
+class JoinedRows:
+    """Rows of bytes of two arrays, one after the other, which are copied only when they are written."""
+
+    def __init__(self, first: "Bytes", second: "Bytes") -> None:
+        self.parts = first, second
+        self.shape = len(first) + len(second), *first.shape[1:]
+        self.dtype, self.nbytes, self.strides = first.dtype, first.nbytes + second.nbytes, first.strides
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | Nodes | Places) -> npt.NDArray[np.int8]:
+        """Return a copy of some rows."""
+        places = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
+        return merge_rows(*self.parts, places)
+
+
+Bytes = npt.NDArray[np.int8] | JoinedRows
+
+
 class ByteRows:
     """Unit rows of a byte a number: a quarter of the memory of floats, and all rows are compared with
     a vector in half of the time.
@@ -137,7 +163,7 @@ class ByteRows:
         The row of `numbers` that each row is; all in their order by default.
     """
 
-    def __init__(self, numbers: npt.NDArray[np.int8], lengths: Vectors, places: Places | None = None) -> None:
+    def __init__(self, numbers: Bytes, lengths: Vectors, places: Places | None = None) -> None:
         self.numbers, self.lengths = numbers, lengths
         self.places = np.arange(len(numbers), dtype=np.int32) if places is None else places
 
@@ -197,7 +223,7 @@ def append_rows(shared: Sequence[ByteRows], others: Sequence[ByteRows], places: 
     """Return the rows in some places of columns that share numbers, counted through each and then through
     another one; what others have is appended to the numbers, and nothing of them is moved."""
     before = len(shared[0].numbers)
-    numbers = np.concatenate([shared[0].numbers, others[0].numbers])
+    numbers = JoinedRows(shared[0].numbers, others[0].numbers)
     lengths = np.concatenate([shared[0].lengths, others[0].lengths])
     return [ByteRows(numbers, lengths, merge_rows(some.places, added.places + before, places))
             for some, added in zip(shared, others, strict=True)]
@@ -221,6 +247,64 @@ def merge_rows(some: Array, others: Array, places: Nodes) -> Array:
     merged[here] = some[places[here]]
     merged[~here] = others[places[~here] - len(some)]
     return merged
+
+
+@dataclass(frozen=True)
+class MergedLists:
+    """Ascending entries in lists, list after list, from lists that lost some and got others.
+
+    Parameters
+    ----------
+    starts : ndarray, shape (k + 1,)
+        List i is `entries[starts[i]:starts[i + 1]]`.
+    entries : ndarray of int32
+    stay : ndarray of bool
+        Of the entries before, those that stay.
+    at : ndarray
+        The place among them before which each new entry is inserted.
+    """
+
+    starts: Nodes
+    entries: Places
+    stay: npt.NDArray[np.bool_]
+    at: Nodes
+
+    @classmethod
+    def merge(cls, starts: Nodes, entries: Places, renamed: tuple[Nodes, Places], count: int,
+              added: tuple[Nodes, Places]) -> "MergedLists":
+        """Return `count` lists.
+
+        Parameters
+        ----------
+        starts, entries : ndarray
+            The lists before.
+        renamed : tuple of ndarray
+            The new number of each list and of each entry, ascending; -1 for what is gone.
+        added : tuple of ndarray
+            New entries, ascending, and before them the number of the list of each, ascending.
+        """
+        numbers = renamed[1][entries]
+        stay = (numbers >= 0) & np.repeat(renamed[0] >= 0, np.diff(starts))
+        numbers = numbers[stay]
+        before = np.zeros(len(stay) + 1, np.int32)
+        np.cumsum(stay, out=before[1:])
+        here = renamed[0] >= 0
+        sizes = np.zeros(count, np.int64)
+        sizes[renamed[0][here]] = np.diff(before[starts])[here]
+        begins = np.cumsum(sizes) - sizes
+        # Only lists that get some are searched, all in one.
+        lists, which = np.unique(added[0], return_inverse=True)
+        width = max(int(added[1].max(initial=0)), len(renamed[1]), 1) + count + 1
+        known = np.repeat(np.arange(len(lists)) * width, sizes[lists])
+        known += numbers[expand_slices(begins[lists], sizes[lists])]
+        inside = np.searchsorted(known, which * width + added[1])
+        at = inside + (begins[lists] - np.cumsum(sizes[lists]) + sizes[lists])[which]
+        sizes += np.bincount(added[0], minlength=count)
+        return cls(np.append(0, np.cumsum(sizes)), np.insert(numbers, at, added[1]), stay, at)
+
+    def insert(self, some: Array, others: Array) -> Array:
+        """Return values of the entries, from those of the entries before and of the new ones."""
+        return np.insert(some[self.stay], self.at, others)
 
 
 def to_bytes(rows: Vectors) -> npt.NDArray[np.int8]:
@@ -280,7 +364,7 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
     kept, at = [], 0
     known: dict[tuple[Any, ...], tuple[int, int]] = {}  # start and checksum of arrays by where they lie
     for name, array in arrays.items():
-        memory = array.__array_interface__["data"], array.nbytes, array.strides
+        memory = *(part.__array_interface__["data"] for part in _parts(array)), array.nbytes, array.strides
         if memory not in known:
             at += -at % ALIGNED
             known[memory] = at, _checksum(array)
@@ -296,7 +380,8 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
             file.write(head)
             for start, array in lying.items():
                 file.seek(first + start)
-                file.write(np.ascontiguousarray(array).data)
+                for data in _bytes_of(array):
+                    file.write(data)
             file.truncate(first + at)
             file.flush()
             os.fsync(file.fileno())
@@ -305,14 +390,27 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
         partial.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
+class MappedColumns:
+    """The arrays of a file, read where they lie, and the label that it was written with."""
+
+    label: str
+    arrays: dict[str, Array]
+    memory: mmap.mmap
+
+    def release(self) -> None:
+        """Give back the memory of what was read so far; it is read again when it is needed."""
+        self.memory.madvise(mmap.MADV_DONTNEED)
+
+
 def map_columns(path: Path, label: str) -> dict[str, Array] | None:
     """Return the arrays of a file, read where they lie; None where it has another label or is not whole."""
     found = open_columns(path)
-    return found[1] if found is not None and found[0] == label else None
+    return found.arrays if found is not None and found.label == label else None
 
 
-def open_columns(path: Path) -> tuple[str, dict[str, Array]] | None:
-    """Return the label and the arrays of a file, read where they lie; None where it is not whole."""
+def open_columns(path: Path) -> MappedColumns | None:
+    """Map a file of arrays; None where it is not whole."""
     try:
         with path.open("rb") as file:
             # Not only to be read: numba would compile the solver again for such arrays.
@@ -335,15 +433,32 @@ def open_columns(path: Path) -> tuple[str, dict[str, Array]] | None:
         arrays[name] = np.frombuffer(whole, kind, count, first + start).reshape(shape)
         if _checksum(arrays[name]) != checksum:
             return None
-    return found, arrays
+        whole.madvise(mmap.MADV_DONTNEED)  # what was read for its checksum alone
+    return MappedColumns(found, arrays, whole)
 
 
-def _checksum(array: Array) -> int:
+def _parts(array: Array | JoinedRows) -> tuple[Array, ...]:
+    if not isinstance(array, JoinedRows):
+        return (array,)
+    return tuple(chain.from_iterable(map(_parts, array.parts)))
+
+
+def _bytes_of(array: Array | JoinedRows) -> list[memoryview]:
+    """Return the bytes of an array, part by part."""
+    return [np.ascontiguousarray(part).reshape(-1).view(np.uint8).data for part in _parts(array)]
+
+
+def _checksum(array: Array | JoinedRows) -> int:
     """Hash an array, or only both ends of a large one, since reading all would take long."""
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    if len(data) <= 2 * CHECKED:
-        return zlib.crc32(data)
-    return zlib.crc32(data[-CHECKED:], zlib.crc32(data[:CHECKED]))
+    size, begin, total = array.nbytes, 0, 0
+    for data in _bytes_of(array):
+        if size <= 2 * CHECKED:
+            total = zlib.crc32(data, total)
+        else:
+            total = zlib.crc32(data[:max(CHECKED - begin, 0)], total)
+            total = zlib.crc32(data[max(size - CHECKED - begin, 0):], total)
+        begin += len(data)
+    return total
 
 
 _PARTS = ("numbers", "lengths", "places")  # of `ByteRows`

@@ -402,20 +402,22 @@ def sum_at(index: Nodes | Rows, values: Floats, n: int) -> Floats:
 def components(n: int, low: Nodes, high: Nodes) -> Rows:
     """Return the connected component of each of n nodes, from 0, given the ends of each edge."""
     ones = np.ones(len(low), np.int8)
-    return _label(csr_matrix((ones, (low, high)), shape=(n, n)))  # type: ignore[no-untyped-call]
+    adjacency = csr_matrix((ones, (low, high)), shape=(n, n))  # type: ignore[no-untyped-call]
+    return _label(adjacency, "weak")
 
 
-def _label(adjacency: csr_matrix) -> Rows:
+def _label(adjacency: csr_matrix, connection: str) -> Rows:
     from scipy.sparse.csgraph import connected_components  # loads much that few need
 
-    label: Rows = connected_components(adjacency, directed=False)[1]
+    label: Rows = connected_components(adjacency, connection=connection)[1]
     return label
 
 
 def label_rows(indptr: Nodes, neighbors: Rows) -> Rows:
     """Return the connected component of each node of a graph in compressed sparse rows."""
     n, ones = len(indptr) - 1, np.ones(len(neighbors), np.int8)
-    return _label(csr_matrix((ones, neighbors, indptr), shape=(n, n)))  # type: ignore[no-untyped-call]
+    adjacency = csr_matrix((ones, neighbors, indptr), shape=(n, n))  # type: ignore[no-untyped-call]
+    return _label(adjacency, "strong")  # the same where each edge has both directions, and faster
 
 
 @cache

@@ -20,6 +20,8 @@ from qafd.arrays import (
     Array,
     Arrays,
     ByteRows,
+    MappedColumns,
+    MergedLists,
     TextBlock,
     append_rows,
     lay_out,
@@ -131,15 +133,16 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
     with store.snapshot():
         if place is None or store.listing.size()[0] < large:
             return False
-        label, arrays = open_columns(place) or ("", {})
-        if label == _label(store):
+        known = open_columns(place)
+        if known and known.label == _label(store):
             return False
         begun()
-        made = follow_columns(store, label, arrays) or read_all(store)
+        made = (known and follow_columns(store, known)) or read_all(store)
         if made.graph.name_vectors is None:
             return False
         label, revision, many = _label(store), made.graph.revision, len(made.graph) // 10
         arrays = pack(*made)
+        del made  # what it holds besides is needed no more
     try:
         write_columns(place, label, arrays)
     except OSError:
@@ -162,15 +165,20 @@ def read_all(store: Workspace) -> Columns:
     return Columns(graph, passage_columns(graph, store), NameColumns.build(graph))
 
 
-def follow_columns(store: Workspace, label: str, arrays: Arrays) -> Columns | None:
+def follow_columns(store: Workspace, known: MappedColumns) -> Columns | None:
     """Return the columns from older ones, None where the changes since are not known."""
     since, moved = store.assembly.moved()
-    start, _, revision = label.rpartition("-")
+    start, _, revision = known.label.rpartition("-")
     if since < 0 or start != _label(store).rpartition("-")[0] or int(revision) < since:
         return None
-    old = Graph.from_arrays(arrays, int(revision), {})
-    graph, passages = merge_columns(store, old, PassageColumns.unflatten(arrays), moved)
-    return Columns(graph, passages, NameColumns.build(graph, NameColumns.unflatten(arrays).known(old)))
+    old = Graph.from_arrays(known.arrays, int(revision), {})
+    graph, merge = merge_graphs(store, old, moved)
+    known.release()
+    passages = _merge_passages(PassageColumns.unflatten(known.arrays), graph, merge, partial(texts_of, store))
+    known.release()
+    names = NameColumns.build(graph, NameColumns.unflatten(known.arrays).known(old))
+    known.release()
+    return Columns(graph, passages, names)
 
 
 def _label(store: Workspace) -> str:
@@ -284,13 +292,12 @@ class Merge:
         return found
 
 
-def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved: Nodes
-                  ) -> tuple[Graph, PassageColumns]:
-    """Return the graph of a workspace and the columns of its passages, from older ones.
+def merge_graphs(store: Workspace, old: Graph, moved: Nodes) -> tuple[Graph, Merge]:
+    """Return the graph of a workspace from an older one, and the origin of its rows.
 
     Parameters
     ----------
-    old, passages : Graph, PassageColumns
+    old : Graph
         Of an earlier version, with sorted ids as text columns.
     moved : ndarray
         The numbers of all nodes that have changed since, see `SqlAssembly.moved`.
@@ -303,25 +310,18 @@ def merge_columns(store: Workspace, old: Graph, passages: PassageColumns, moved:
     names = {node_id("passage", chunk): name for chunk, name in called.items()}
     fresh = replace(fresh, names=tuple(
         names.get(node, name) for node, name in zip(fresh.ids, fresh.names, strict=True)))
-    graph = _merge_graph(old, replace(part, nodes=fresh), merge)
-    return graph, _merge_passages(passages, graph, merge, partial(texts_of, store))
+    return _merge_graph(old, replace(part, nodes=fresh), merge), merge
 
 
 def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
     n, kept, fresh = len(merge.numbers), merge.kept, part.nodes
-    ends = np.stack([kept[old.starts], kept[old.neighbors]])
-    stay = (ends >= 0).all(axis=0)
-    keys = ends[0][stay] * n + ends[1][stay]
     low, high, similarity, kinds = merge_edges(
         n, merge.rows_of(part.ends[0]), merge.rows_of(part.ends[1]), part.similarity, part.kinds)
-    added = np.concatenate([low * n + high, high * n + low])
-    order = np.argsort(added)
-    at = np.searchsorted(keys, added[order])
+    starts, ends = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((ends, starts))
+    edges = MergedLists.merge(old.indptr, old.neighbors, (kept, kept.astype(np.int32)), n,
+                              (starts[order], ends[order].astype(np.int32)))
     order %= max(len(low), 1)  # each edge has two entries
-    keys = np.insert(keys, at, np.sort(added))
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=indptr[1:])
-    neighbors = (keys % max(n, 1)).astype(np.int32)
 
     def merge_texts(some: Sequence[str], others: Sequence[str]) -> TextBlock:
         block = some if isinstance(some, TextBlock) else TextBlock.of(some)
@@ -331,11 +331,10 @@ def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
     vectors, named = _append_vectors(old, fresh, merge, merged == "passage")
     return Graph(
         merge_texts(old.ids, fresh.ids), merge_texts(old.names, fresh.names),
-        merged, indptr, neighbors,
-        np.insert(old.similarity[stay], at, similarity[order]),
-        np.insert(old.edge_kinds[stay], at, kinds[order]),
+        merged, edges.starts, edges.entries, edges.insert(old.similarity, similarity[order]),
+        edges.insert(old.edge_kinds, kinds[order]),
         vectors, named, merge_rows(old.tokens, fresh.tokens, merge.places),
-        label_rows(indptr, neighbors), fresh.revision)
+        label_rows(edges.starts, edges.entries), fresh.revision)
 
 
 def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.bool_]

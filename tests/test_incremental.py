@@ -273,7 +273,7 @@ def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, 
                 store.assembly.follow(store.graph.revision, 10_000)
             step = draw_step(rng)
             act(store, step, Reticent)
-            merged = follow_columns(store, *open_columns(store.place.columns))
+            merged = follow_columns(store, open_columns(store.place.columns))
             if merged is None:
                 assert store.assembly.moved()[0] < 0
                 continue

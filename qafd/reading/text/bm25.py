@@ -13,7 +13,7 @@ import numpy.typing as npt
 import snowballstemmer
 from scipy.sparse import csc_matrix, csr_matrix
 
-from qafd.arrays import TextBlock, merge_rows
+from qafd.arrays import MergedLists, TextBlock, merge_rows
 from qafd.reading.text import as_typed
 from qafd.reading.text.scripts import is_unspaced, terms
 from qafd.records import Floats, Nodes
@@ -85,23 +85,19 @@ class Bm25:
         unknown = {word for _, word in added}
         theirs = np.array([next(new) if word in unknown else ours[place]
                            for place, word in zip(at, other.vocabulary, strict=True)], np.int64)
-        count, before = len(places), len(self)
-        row = np.full(before + len(other), -1)
-        row[places] = np.arange(count)
-        keys = np.repeat(ours, np.diff(self.starts)) * count + row[self.places]
-        stay = row[self.places] >= 0
-        fresh = np.repeat(theirs, np.diff(other.starts)) * count + row[before + other.places]
-        put = np.searchsorted(keys[stay], fresh)
-        keys, counts = np.insert(keys[stay], put, fresh), np.insert(self.counts[stay], put, other.counts)
+        before = len(self)
+        row = np.full(before + len(other), -1, np.int32)
+        row[places] = np.arange(len(places))
+        of_word = np.repeat(theirs, np.diff(other.starts))
+        lists = MergedLists.merge(self.starts, self.places, (ours, row[:before]), len(ours) + len(added),
+                                  (of_word, row[before + other.places]))
         union = np.empty(len(ours) + len(added), np.int64)
         union[ours] = np.arange(len(ours))
         union[inserted + np.arange(len(added))] = len(ours) + np.arange(len(added))
-        sizes = np.bincount(keys // max(count, 1), minlength=len(union))
-        starts = np.zeros(int((sizes > 0).sum()) + 1, np.int64)
-        np.cumsum(sizes[sizes > 0], out=starts[1:])
-        vocabulary = self.vocabulary.merge(TextBlock.of([word for _, word in added]), union[sizes > 0])
-        return Bm25(vocabulary, starts, (keys % max(count, 1)).astype(np.int32), counts,
-                    merge_rows(self.lengths, other.lengths, places))
+        used = np.diff(lists.starts) > 0
+        vocabulary = self.vocabulary.merge(TextBlock.of([word for _, word in added]), union[used])
+        return Bm25(vocabulary, np.append(0, lists.starts[1:][used]), lists.entries,
+                    lists.insert(self.counts, other.counts), merge_rows(self.lengths, other.lengths, places))
 
     def __len__(self) -> int:
         return len(self.lengths)
