@@ -236,6 +236,8 @@ def measure(folder, passages, questions):
         if store.place.columns.exists():
             size = store.place.columns.stat().st_size
             row["columns kB a passage"] = round(size / row["passages"] / 1000, 1)
+            extend(store, put(store, corpus, 1), engine())
+    row |= alone(path, "--follow")
     return row | asked(path, questions)
 
 
@@ -250,8 +252,22 @@ def make(path, corpus, passages):
 
 def asked(path, questions):
     """Opening and asking, in a process of its own."""
-    ran = subprocess.run([sys.executable, "-m", "benchmarks.scale", "--ask", str(path),
-                          "--questions", str(questions)], cwd=results.ROOT, check=True,
+    return alone(path, "--ask", "--questions", str(questions))
+
+
+def follow(path):
+    """Columns after a document, in a process of its own."""
+    with open_workspace(path) as store:
+        begin = time.process_time()
+        keep_columns(store)
+        print({"columns after one document s": round(time.process_time() - begin, 2),
+               "columns after one document MB": peak_memory()})
+
+
+def alone(path, verb, *options):
+    """What a process of its own prints of a workspace."""
+    ran = subprocess.run([sys.executable, "-m", "benchmarks.scale", verb, str(path), *options],
+                         cwd=results.ROOT, check=True,
                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True)
     return dict(eval(ran.stdout.splitlines()[-1]))  # our own figures
 
@@ -360,10 +376,14 @@ def main():
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000])
     parser.add_argument("--questions", type=int, default=30)
     parser.add_argument("--ask", type=Path)
+    parser.add_argument("--follow", type=Path)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
+    if options.follow:
+        follow(options.follow)
+        return
     if options.ask:
         ask(options.ask, options.questions)
         return
