@@ -7,9 +7,9 @@ import pytest
 from faults import serving
 from files import pdf
 
-from qafd.answer import Answer, AnswerChange, Citation, Sentence
-from qafd.answer.claims import CheckedClaim, find_missing, find_uncited
-from qafd.errors import DeadlineError, ModelError, ParameterError
+from qafd.answer import Answer, AnswerChange, Citation, Review, Sentence
+from qafd.answer.claims import CheckedClaim, Verdict, find_missing, find_uncited
+from qafd.errors import DeadlineError, MalformedReplyError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.knowledge import KnowledgeGraph, draft_answer
@@ -17,8 +17,10 @@ from qafd.models import Recorded, Reply
 from qafd.models.prompts_answer import ABSENT, fence
 from qafd.reading.text.markdown import answer_html
 from qafd.retrieve.base import RetrievedPassage
+from qafd.wording.answers import say_doubts, say_review
 
 BORN = "Where was the singer of Paper Lanterns born?"
+VERDICTS = '{"verdicts": ["contradicted", "supported"]}'
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,36 @@ def asked(songs, reply, question=BORN):
     written = songs.answer(songs.retrieve(question), client=Recorded([reply])).written
     assert written is not None
     return written
+
+def test_a_negated_statement_looks_supported_until_a_model_reads_it(songs):
+    n = number_of(songs, "born in Valparaíso")
+    written = asked(songs, f"She was not born in Valparaíso [{n}]. So it is [999]. She was born there [{n}].")
+    assert written.claims[0].support > 0.6
+    assert not written.claims[0].weak
+    review = Review.of(written)
+    model = Recorded([VERDICTS])
+    checked = review.ask(model)
+    assert [claim.verdict for claim in checked.claims] == [Verdict.CONTRADICTED, None, Verdict.SUPPORTED]
+    assert [claim.text for claim in checked.claims] == [claim.text for claim in written.claims]
+    sent = model.asked[0].messages[1].content
+    assert f"Statement 1, of [{n}]: She was not born" in sent
+    assert written.citations[0].passage.text in sent
+    assert "So it is" not in sent  # its source does not exist, which is said already
+    assert any("not born" in doubt for doubt in say_doubts(checked))
+    assert not say_review(checked)
+
+
+@pytest.mark.parametrize("reply", ['{"verdicts": ["supported"]}', '{"verdicts": ["supported", "maybe"]}',
+                                   '{"verdicts": "supported"}', "Both are right."])
+def test_a_check_without_a_verdict_for_each_statement_is_an_error(songs, reply):
+    review = Review.of(asked(songs, "She was born in Valparaíso [1]. She lives in Lisbon [1]."))
+    with pytest.raises(MalformedReplyError):
+        review.ask(Recorded([reply]))
+
+
+def test_an_answer_without_sources_has_nothing_to_check(songs):
+    assert Review.of(asked(songs, "She sings [999].")) is None
+
 
 
 def test_a_citation_resolves_to_document_place_and_sentence(songs):

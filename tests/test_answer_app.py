@@ -26,6 +26,8 @@ def reply(body):
         return json.dumps({"questions": ["Where did Mara Delgado live?"]})
     if "rewrite the follow-up" in system:
         return "Which prize did Salt Road win?"
+    if "verdicts" in system:
+        return json.dumps({"verdicts": ["contradicted"]})
     if "grades" in system:
         return json.dumps({"grades": [{c.name: 60 for c in PAPER}] * 2})
     return '{"word": "yes"}' if "word" in system else WRITTEN
@@ -54,6 +56,16 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled):
     again = page("explore", ws="songbook")
     assert "Written by tiny" in shown(again)
     assert len(modeled.bodies) == 3
+
+
+def test_the_statements_are_checked_at_a_button_and_paid_for_once(modeled):
+    app = page("explore", ws="songbook")
+    before = len(modeled.bodies)
+    assert "contradict" not in shown(app)
+    press(app, "Check the statements")
+    assert "its sources contradict “She was born in Valparaíso”" in shown(app)
+    assert "its sources contradict" in shown(page("explore", ws="songbook"))
+    assert len(modeled.bodies) == before + 1
 
 
 def test_rules_read_the_question_when_the_switch_is_off(modeled):

@@ -1,19 +1,36 @@
 """Answers: quoted sentences (see `qafd.answer.quote`) or a model's words, both cited."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
-from qafd.answer.claims import CheckedClaim, find_claims, find_missing, find_uncited, weakest
+from qafd.answer.claims import (
+    CheckedClaim,
+    Verdict,
+    find_claims,
+    find_missing,
+    find_uncited,
+    weakest,
+)
 from qafd.answer.context import BUDGET, Context, build_context, build_table_context
+from qafd.errors import MalformedReplyError
 from qafd.explain.chains import Chain
 from qafd.explain.conditions import tabulate_conditions
 from qafd.explain.paths import ReasoningPath
-from qafd.models import Message, Reply
+from qafd.models import LLM, Message, Reply, calls_of
+from qafd.models.cost import Metered
 from qafd.models.embedder import Embedder
-from qafd.models.prompts_answer import ABSENT, EXACT, answer_messages
+from qafd.models.prompts_answer import (
+    ABSENT,
+    EXACT,
+    answer_messages,
+    read_review,
+    review_messages,
+    review_schema,
+)
 from qafd.plan.kinds import Beyond
 from qafd.reading.names.languages import ENGLISH, language_of
 from qafd.reading.text.bm25 import words
@@ -221,6 +238,61 @@ def check_reply(draft: Draft, reply: Reply, model: str, store: Workspace, embedd
             citations.append(Citation(number, passage.title, where(passage), passage))
     unknown = sorted(number for number in asked if number not in sources)
     return Written(text, model, tuple(citations), tuple(unknown), reply, draft, tuple(claims))
+
+
+@dataclass(frozen=True)
+class Review:
+    """The request that puts the cited statements of a written answer to a model.
+
+    Cosines cannot tell a statement from its negation; a model that reads the cited passages can.
+    """
+
+    written: Written
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, written: Written) -> "Review | None":
+        """Build the request; None where no statement cites a passage that exists."""
+        texts = {source.number: f"{source.title}\n{source.passage.text}"
+                 for source in written.citations}
+        asked = [(claim.text, known) for claim in written.claims
+                 if (known := [number for number in claim.cited if number in texts])]
+        if not asked:
+            return None
+        return cls(written, review_messages(texts, asked), review_schema(len(asked), list(Verdict)))
+
+    def ask(self, client: LLM) -> Written:
+        """Ask a model, and return the answer with its verdicts.
+
+        Raises
+        ------
+        MalformedReplyError
+            The reply has not one verdict a statement; a `Metered` model is asked again next time.
+        ModelError
+            From the model.
+        """
+        if isinstance(client, Metered):
+            client = replace(client, accepts=self.is_readable)
+        return self.read(client.complete(self.messages, schema=self.schema,
+                                         max_tokens=calls_of(client).reply_tokens))
+
+    def read(self, reply: Reply) -> Written:
+        """Return the answer with the verdicts of a reply."""
+        known = {citation.number for citation in self.written.citations}
+        cited = [not known.isdisjoint(claim.cited) for claim in self.written.claims]
+        verdicts = iter(read_review(reply.text, sum(cited), list(Verdict)))
+        claims = tuple(replace(claim, verdict=Verdict(next(verdicts))) if has else claim
+                       for claim, has in zip(self.written.claims, cited, strict=True))
+        return replace(self.written, claims=claims)
+
+    def is_readable(self, reply: Reply) -> bool:
+        """Return True for a reply with one verdict a statement."""
+        try:
+            self.read(reply)
+        except MalformedReplyError:
+            return False
+        return True
 
 
 def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,

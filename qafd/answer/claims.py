@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import zip_longest
 
 from qafd.reading.text.bm25 import words
@@ -18,18 +19,29 @@ WEAK = 0.3  # cosine below which a source supports a statement weakly
 SHORT = 3  # letters of a name that is compared
 
 
+class Verdict(StrEnum):
+    """Relation of the cited passages to a statement, as a model reads them."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    UNSAID = "not said"
+
+
 @dataclass(frozen=True)
 class CheckedClaim:
     """A statement, and its support.
 
     `cited` are the numbers of its sources, `support` the highest cosine with a sentence of theirs,
     and `missing` the numbers and names that neither they nor the question have: with any, it is 0.
+    A negated statement is as near to its source as the statement itself, so `support` does not notice it;
+    `verdict` is a model's reading, None where none was asked.
     """
 
     text: str
     cited: tuple[int, ...]
     support: float = 0.0
     missing: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
     @property
     def weak(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from qafd.answer import Answer, Citation, Sentence
+from qafd.answer import Answer, Citation, Review, Sentence
 from qafd.answer.conversation import keep_turn
 from qafd.cli.command import Outcome, note, wants_json
 from qafd.cli.inquiry import Inquiry
@@ -24,7 +24,7 @@ from qafd.retrieve.base import Retrieval
 from qafd.retrieve.conditions import restate_conditions
 from qafd.retrieve.evidence import LEVELS
 from qafd.retrieve.exact import ExactMatches
-from qafd.wording.answers import say_doubts, say_heading, say_status
+from qafd.wording.answers import say_doubts, say_heading, say_review, say_status
 from qafd.wording.explanations import say_chain, say_condition, say_hop, say_met
 from qafd.wording.reasons import word_notice
 
@@ -42,10 +42,12 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 
 
 def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool,
-           plan: str | None, steps: int, follow: bool) -> Outcome:
+           plan: str | None, steps: int, follow: bool, check: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
     knowledge, client, typed = inquiry.knowledge, None, ""
     plan = _choose_planner(plan, asked, prompt)
+    if check and not asked.model:
+        raise ParameterError("--check needs a model that reads; name one with --model, or drop --check")
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
@@ -60,14 +62,18 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
     given, failure = knowledge.answer(retrieval, read), None
+    instead = "These sentences are quoted instead."
     try:
         if client is not None:
             given = write_answer(knowledge, retrieval, client, given, tokens, length, read)
+            if check and given.written and (review := Review.of(given.written)):
+                instead = "The statements are not checked."
+                given = replace(given, written=review.ask(replace(client, purpose="check")))
     except ModelError as error:
         failure = error
     absent = given.abstained if given.written is None else given.written.abstained
     return Outcome(answer_data(given, failure), answer_lines(given), not absent, failure=failure,
-                   instead="These sentences are quoted instead.")
+                   instead=instead)
 
 
 def _choose_planner(named: str | None, asked: ModelRequest, prompt: bool) -> str:
@@ -135,6 +141,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
                f"tokens sent, {about}{written.reply.tokens_out:,} received.")
         for doubt in say_doubts(written):
             yield one_line(doubt, 600)
+        yield from filter(None, [say_review(written)])
         return
     yield say_status(answer)
     if answer.sentences:

@@ -251,6 +251,8 @@ def query() -> None:
 @click.option("--prompt", is_flag=True, help="Print the prompt for a model without sending it.")
 @click.option("--follow", is_flag=True,
               help="Complete the question from the last one that was asked here.")
+@click.option("--check", is_flag=True, help="Let the model read each cited statement again beside its "
+                                            "passages, in one more call.")
 @work("answering.answer")
 def answer() -> None:
     """Answer a question with quoted sentences, or in a model's words."""

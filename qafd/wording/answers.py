@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from qafd.answer.claims import Verdict
 from qafd.plan.kinds import Beyond
 from qafd.wording import count, count_words, join_words
 
@@ -62,7 +63,11 @@ def say_doubts(written: "Written") -> list[str]:
     """List the reasons to doubt a model's answer: statements without support, and a cut end."""
     doubts = []
     for claim in written.claims:
-        if claim.missing:
+        if claim.verdict == Verdict.CONTRADICTED:
+            doubts.append(f"Read again by a model, its sources contradict “{claim.text}”.")
+        elif claim.verdict == Verdict.UNSAID:
+            doubts.append(f"Read again by a model, its sources do not say “{claim.text}”.")
+        elif claim.missing:
             words = join_words([f"“{word}”" for word in claim.missing])
             doubts.append(f"The sources of “{claim.text}” do not have {words}.")
         elif claim.weak:
@@ -72,6 +77,13 @@ def say_doubts(written: "Written") -> list[str]:
         doubts.append("The answer was cut at the reply limit. Raise the limit for answers in Settings, or "
                       "with --reply-tokens.")
     return doubts
+
+
+def say_review(written: "Written") -> str:
+    """Word that a model found each cited statement in its sources; "" unless it found all."""
+    verdicts = {claim.verdict for claim in written.claims} - {None}
+    return "Read again by the model, the sources support each cited statement." if verdicts == {
+        Verdict.SUPPORTED} else ""
 
 
 def say_certainty(retrieval: "Retrieval") -> str:

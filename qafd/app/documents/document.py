@@ -140,9 +140,24 @@ def _begin(first: int) -> None:
 
 def _scroll(number: int) -> None:
     """Bring a passage into view, once for every place that is gone to."""
-    # no text of a document is in it, only a number
-    st.html(f"<script>document.getElementById('passage-{int(number)}')"
-            "?.scrollIntoView({block: 'start'});</script>", unsafe_allow_javascript=True)
+    # No text of a document is in it, only a number. What is above can still come or grow after it, so the
+    # passage is kept in view for a while, or until somebody moves the page.
+    st.html(f"""<script>(() => {{
+        const end = performance.now() + 5000, moved = new AbortController();
+        for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
+            addEventListener(kind, () => moved.abort(), {{signal: moved.signal, passive: true}});
+        let top = null;
+        const keep = () => {{
+            const passage = document.getElementById("passage-{int(number)}");
+            if (passage && passage.getBoundingClientRect().top !== top) {{
+                passage.scrollIntoView({{block: "start"}});
+                top = passage.getBoundingClientRect().top;
+            }}
+            if (performance.now() > end) moved.abort();
+            if (!moved.signal.aborted) requestAnimationFrame(keep);
+        }};
+        keep();
+    }})();</script>""", unsafe_allow_javascript=True)
 
 
 def _spans(texts: Sequence[str]) -> list[tuple[int, int]]:

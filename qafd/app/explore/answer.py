@@ -1,12 +1,13 @@
 """The answer next to the picture: quoted sentences or a model's streamed words, why, and the sources."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from qafd.answer import Answer, Citation, Draft, Written
+from qafd.answer import Answer, Citation, Draft, Review, Written
 from qafd.answer.context import BUDGET
 from qafd.app import markup
 from qafd.app.error_display import contain_errors
@@ -25,14 +26,22 @@ from qafd.app.result import View
 from qafd.app.session import bound, remember, session, value_of
 from qafd.errors import ModelError
 from qafd.knowledge import cite_reply, draft_answer
-from qafd.models import Reply, Streamed
+from qafd.models import Message, Reply, Streamed
 from qafd.models.cost import Metered, tokens_of
 from qafd.models.prompts_answer import LENGTHS
 from qafd.reading.text.markdown import answer_html
 from qafd.wording import count, join_words
-from qafd.wording.answers import CHANCE, say_certainty, say_doubts, say_heading, say_status
+from qafd.wording.answers import (
+    CHANCE,
+    say_certainty,
+    say_doubts,
+    say_heading,
+    say_review,
+    say_status,
+)
 
 USUAL = {"short": 80, "paragraphs": 400, "list": 200}  # tokens of an answer, by its length
+CHECKED = 40  # tokens of the verdicts on an answer
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -121,6 +130,7 @@ def write_first(view: View) -> Written | None:
     if written is not None:
         numbers = {citation.number for citation in written.citations}
         place.html(markup.mark_names(answer_html(written.text, numbers), answer_names(view)))
+        written = _check_statements(written, replace(model, purpose="check"))
         _say_doubts(written, model)
     _draw_prompt(draft, model)
     return written
@@ -150,6 +160,25 @@ def _ask(draft: Draft, model: Metered, place: "DeltaGenerator") -> Reply | None:
         place.empty()
         st.error(escape_sentence(f"{str(error)} The quoted answer needs no model."))
         return None
+
+
+def _check_statements(written: Written, model: Metered) -> Written:
+    """Put the cited statements to the model at a button; a check that was paid is shown at once."""
+    review = Review.of(written)
+    if review is None:
+        return written
+    known = model.find_stored(model.key(review.messages, review.schema, preferences().calls.reply_tokens))
+    if known is not None:
+        return review.read(known)
+    cost = _expect_cost(review.messages, model, CHECKED)
+    if st.button("Check the statements", icon=":material/fact_check:", type="tertiary", key="check",
+                 help=plain("The model reads each statement again beside the passages that it cites: "
+                            f"similar words can say the opposite. It takes {cost}")):
+        try:
+            return review.ask(model)
+        except ModelError as error:
+            st.error(escape_sentence(str(error)))
+    return written
 
 
 def find_written(view: View) -> Written | None:
@@ -186,7 +215,7 @@ def _draw_prompt(draft: Draft, model: Metered) -> None:
         st.selectbox("Length", list(LENGTHS), **bound("length"), format_func=str.capitalize)
         context = draft.context
         st.caption(plain(f"It reads {count(len(context.sources), 'passage')}: "
-                         f"{_expect_cost(draft, model)} {say_leaving()}"))
+                         f"{_expect_cost(draft.messages, model, USUAL[_length()])} {say_leaving()}"))
         st.caption(f"{count(context.left_out, 'retrieved passage')} did not fit into "
                    f"{context.budget:,} tokens, {context.copies} repeated another, and {context.weak} "
                    "scored too far below the best.")
@@ -195,9 +224,9 @@ def _draw_prompt(draft: Draft, model: Metered) -> None:
             st.code(message.content, language=None, wrap_lines=True)
 
 
-def _expect_cost(draft: Draft, model: Metered) -> str:
+def _expect_cost(messages: Sequence[Message], model: Metered, usual: int) -> str:
     """Word the expected tokens of a call and the most it may have, with their price where that is known."""
-    sent, usual, most = tokens_of(draft.messages), USUAL[_length()], preferences().calls.reply_tokens
+    sent, most = tokens_of(messages), preferences().calls.reply_tokens
     words = f"about {sent:,} tokens in and {min(usual, most):,} out, at most {most:,} out"
     if not model.price:
         return f"{words}."
@@ -222,6 +251,8 @@ def _say_doubts(written: Written, model: Metered) -> None:
                    "struck out.")
     for doubt in say_doubts(written):
         st.caption(f":material/warning: {brief(doubt, 600)}")
+    if checked := say_review(written):
+        st.caption(f":material/fact_check: {checked}")
 
 
 def _say_cost(spent: Reply, model: Metered) -> str:
