@@ -48,9 +48,6 @@ def test_a_model_that_breaks_off_or_fails_leaves_the_quoted_answer_and_exits_wit
     assert "These sentences are quoted instead." in streams.err
 
 
-<<<<<<< HEAD
-def test_a_written_answer_is_in_the_ledger_and_paid_for_once(db, server, capsys):
-=======
 @pytest.mark.parametrize(("verdict", "said"), [
     ("supported", "the sources support each cited statement"),
     ("contradicted", "its sources contradict “In Valparaíso”"),
@@ -71,9 +68,7 @@ def test_a_check_needs_a_model(db):
     assert main(["answer", BORN, "--db", db, "--check"]) == 2
 
 
-def test_a_written_answer_is_in_the_ledger_and_paid_for_once(
-        db: str, server: FaultServer, capsys: pytest.CaptureFixture[str]) -> None:
->>>>>>> 519c1cb9 (Let the model check each cited statement of its answer on request)
+def test_a_written_answer_is_in_the_ledger_and_paid_for_once(db, server, capsys):
     for _ in range(2):
         assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
     assert len(server.bodies) == 1

@@ -50,7 +50,9 @@ class CheckedClaim:
 
 
 def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Yield each statement that is followed by a citation, or that names its source first."""
+    """Yield each statement that is followed by a citation, or that names its source first, without
+    stars."""
+    text = text.replace("**", "")
     at, last = 0, ""
     found = list(CITED.finditer(text))
     for place, following in zip_longest(found, found[1:]):

@@ -32,6 +32,7 @@ def with_integer_products(path: Path, apart: bool) -> bytes:
                 if node.op_type == "MatMul" and f"{node.input[1]}_q" in weights]
     places = "inner.embeddings.position_embeddings.weight"
     weights[places] = weights[f"{places}_q"].astype(np.float32) * weights[f"{places}_scale"]
+    del model  # the largest part of a reading process's memory would be copies of it
     return encoder_of(weights, products, apart)
 
 
@@ -77,8 +78,9 @@ class _Encoder:
         self._apart = apart
         self._input = helper.make_tensor_value_info(
             "input_ids", TensorProto.INT64, ["texts", "tokens"])
-        self._nodes: list[onnx.NodeProto] = []
-        self._kept: list[onnx.TensorProto] = []
+        self._model = helper.make_model(helper.make_graph([], "encoder", [], []), ir_version=8, opset_imports=[
+            helper.make_opsetid("", 17), helper.make_opsetid(_CONTRIB, 1)])
+        self._nodes, self._kept = self._model.graph.node, self._model.graph.initializer
 
     def build(self) -> bytes:
         """Return the graph, serialized."""
@@ -86,14 +88,10 @@ class _Encoder:
         for layer in range(len(self._products) // PARTS):
             states = self._layer(states, layer)
         self._nodes[-1].output[0] = "states"
-        graph = helper.make_graph(
-            self._nodes, "encoder",
-            [self._input],
-            [helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", None])],
-            self._kept)
-        model = helper.make_model(graph, ir_version=8, opset_imports=[
-            helper.make_opsetid("", 17), helper.make_opsetid(_CONTRIB, 1)])
-        return bytes(model.SerializeToString())
+        self._model.graph.input.append(self._input)
+        self._model.graph.output.append(
+            helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", None]))
+        return bytes(self._model.SerializeToString())
 
     def _add(self, kind: str, *inputs: str, **settings: Any) -> str:
         name = f"made{len(self._nodes)}"

@@ -335,7 +335,7 @@ def read_correct(text: str, count: int) -> list[bool]:
 REVIEW = """\
 Your role: you check statements against the passages that they cite.
 
-Your task: say of each of {count} whether its passages support it, contradict it, or say neither. Mind \
+Your task: say of {count} whether the cited passages support it, contradict it, or say neither. Mind \
 negation, numbers, dates, names and who did what to whom: a statement can have nearly the words of a \
 passage and mean the opposite.
 
@@ -354,7 +354,8 @@ def review_messages(passages: Mapping[int, str],
              for i, (said, cited) in enumerate(statements, 1)]
     data = "\n\n".join([*shown, "\n".join(asked)])
     mark = fence(data)
-    return (Message("system", fill(REVIEW, mark=mark, count=f"{len(statements)} statements")),
+    return (Message("system", fill(REVIEW, mark=mark, count="the statement" if len(statements) == 1 else
+                            f"each of {len(statements)} statements")),
             Message("user", f"{mark} passages and statements begin\n{data}\n{mark} they end"))
 
 

@@ -171,11 +171,14 @@ def _check_statements(written: Written, model: Metered) -> Written:
     if known is not None:
         return review.read(known)
     cost = _expect_cost(review.messages, model, CHECKED)
-    if st.button("Check the statements", icon=":material/fact_check:", type="tertiary", key="check",
-                 help=plain("The model reads each statement again beside the passages that it cites: "
-                            f"similar words can say the opposite. It takes {cost}")):
+    place = st.empty()
+    if place.button("Check the statements", icon=":material/fact_check:", type="tertiary", key="check",
+                    help=plain("The model reads each statement again beside the passages that it cites: "
+                               f"similar words can say the opposite. It takes {cost}")):
         try:
-            return review.ask(model)
+            checked = review.ask(model)
+            place.empty()
+            return checked
         except ModelError as error:
             st.error(escape_sentence(str(error)))
     return written
