@@ -78,8 +78,9 @@ class _Encoder:
         self._apart = apart
         self._input = helper.make_tensor_value_info(
             "input_ids", TensorProto.INT64, ["texts", "tokens"])
-        self._model = helper.make_model(helper.make_graph([], "encoder", [], []), ir_version=8, opset_imports=[
-            helper.make_opsetid("", 17), helper.make_opsetid(_CONTRIB, 1)])
+        self._model = helper.make_model(
+            helper.make_graph([], "encoder", [], []), ir_version=8,
+            opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(_CONTRIB, 1)])
         self._nodes, self._kept = self._model.graph.node, self._model.graph.initializer
 
     def build(self) -> bytes:
