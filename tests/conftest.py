@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from browsing import PAINTED, settle
 from faults import serving
 from hypothesis import settings
 
@@ -143,6 +144,18 @@ def open_page(browser, app_url):
         page.context.close()
     assert broken == [], "a page stopped at an error of its own"
     assert wrong == [], "the app asked other hosts, a script failed, or the policy forbade something"
+
+
+@pytest.fixture
+def open_drawn(open_page):
+    """Opens a path of the app and waits until its picture is drawn and its script idle."""
+    def visit(path="/", *size, drawn=PAINTED, **options):
+        page = open_page(path, *size, **options)
+        page.locator(drawn).first.wait_for(timeout=60_000)
+        settle(page)
+        return page
+
+    return visit
 
 
 @pytest.fixture(scope="session")

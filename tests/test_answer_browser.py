@@ -2,9 +2,9 @@
 
 
 import pytest
+from browsing import settle
 from faults import serving
 from playwright.sync_api import expect
-from test_browser import settle
 
 from qafd.preferences import Preferences, save
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
+from browsing import PAINTED, settle
 from playwright.sync_api import expect
-from test_browser import PAINTED, new_workspace, settle
+from test_browser import new_workspace
 from views import walk
 
 from qafd.app.pages import PAGES

@@ -4,10 +4,9 @@ import json
 import re
 import secrets
 import statistics
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+from browsing import PAINTED, settle
 from docx import Document as WordDocument
 from hostile import PWN, STRINGS
 from playwright.sync_api import expect
@@ -15,15 +14,6 @@ from playwright.sync_api import expect
 from qafd.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.browser
-PAINTED = "[data-painted]"
-IDLE = '[data-test-script-state="notRunning"]'
-Open = Callable[..., Any]
-
-
-def settle(page):
-    page.wait_for_selector(IDLE, state="attached", timeout=30_000)
-    page.wait_for_timeout(300)
-    page.wait_for_selector(IDLE, state="attached", timeout=30_000)
 
 
 def places(page):
@@ -34,10 +24,8 @@ def places(page):
     })"""))
 
 
-def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page):
-    page = open_page()
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+def test_moving_the_mass_moves_no_node_and_keys_select_one(open_drawn):
+    page = open_drawn()
     before = places(page)
     runs = page.locator(PAINTED).first.get_attribute("data-painted")
     page.locator("[data-testid=stMain]").get_by_role("slider").first.press("PageUp")
@@ -56,12 +44,10 @@ def test_moving_the_mass_moves_no_node_and_keys_select_one(open_page):
     expect(page.locator(".st-key-card")).to_contain_text(re.compile("entity|passage"))
 
 
-def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_page):
+def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_drawn):
     heights = []
     for address in ("/", "/?present=1"):
-        page = open_page(address)
-        page.wait_for_selector(PAINTED, timeout=30_000)
-        settle(page)
+        page = open_drawn(address)
         node = page.locator(".node.saturated", has=page.locator("text")).first
         heights.append(node.locator("text").first.bounding_box()["height"])
     assert heights[1] > 1.3 * heights[0]
@@ -89,11 +75,9 @@ def test_one_back_returns_to_a_page_with_parameters_of_its_own(path, open_page):
     expect(page).to_have_url(address, timeout=30_000)
 
 
-def test_back_returns_to_each_selection_and_question(open_page):
+def test_back_returns_to_each_selection_and_question(open_drawn):
     first, second = "Introduce Steve Jobs's products in Apple.", "Which cities lie on the Amazon?"
-    page = open_page()
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+    page = open_drawn()
     card, box = page.locator(".st-key-card"), page.get_by_role("textbox", name="Question")
     for name in ("iPod", "Steve Jobs"):
         page.get_by_role("button", name=re.compile(f"^{name},")).first.click()
@@ -120,10 +104,8 @@ def test_back_returns_to_each_selection_and_question(open_page):
     expect(box).to_have_value(second, timeout=30_000)
 
 
-def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(open_page, app_url):
-    page = open_page("/?passages=false")
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(open_drawn, app_url):
+    page = open_drawn("/?passages=false")
     at = page.locator("path.edge.flow").evaluate_all("""edges => {
         const named = (e) => [e.edge.u.name, e.edge.v.name].join() === "Steve Jobs,iPad";
         const line = edges.find(named), { u, v } = line.edge;
@@ -136,7 +118,7 @@ def test_an_edge_is_selected_by_mouse_and_key_and_the_link_restores_it(open_page
     card = page.locator(".st-key-card")
     expect(card).to_contain_text("units of mass flow from Steve Jobs to iPad", timeout=30_000)
     expect(card).to_contain_text("Steve Jobs showed the iPad")
-    again = open_page(page.url.removeprefix(app_url))
+    again = open_drawn(page.url.removeprefix(app_url))
     expect(again.locator(".st-key-card")).to_contain_text("from Steve Jobs to iPad", timeout=30_000)
     again.locator("[data-node][tabindex='0']").focus()
     again.keyboard.press("e")
@@ -165,10 +147,8 @@ def new_workspace(page, name):
     settle(page)
 
 
-def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_page):
-    page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+def test_on_a_phone_the_menu_closes_when_a_new_workspace_is_made(open_drawn):
+    page = open_drawn("/", 390, 844, has_touch=True, is_mobile=True)
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("button", name="New workspace").click()
     dialog = page.get_by_role("dialog")
@@ -210,11 +190,9 @@ def hostile_workspace(app_home):
     return len(knowledge.graph)
 
 
-def test_hostile_names_are_text_everywhere(open_page, hostile_workspace):
+def test_hostile_names_are_text_everywhere(open_drawn, hostile_workspace):
     assert hostile_workspace > 200
-    page = open_page("/?ws=hostile&more=true&q=Whom+did+<script>+Maria+Curie+meet")
-    page.wait_for_selector(PAINTED, timeout=60_000)
-    settle(page)
+    page = open_drawn("/?ws=hostile&more=true&q=Whom+did+<script>+Maria+Curie+meet")
     title = page.title()
     nodes = page.locator("[data-node]")
     assert nodes.count() > 20
@@ -232,9 +210,8 @@ def test_hostile_names_are_text_everywhere(open_page, hostile_workspace):
     assert page.title() in (title, "Documents · QAFD Explorer")
 
 
-def test_how_the_picture_is_looked_at_stands_in_the_address(open_page):
-    page = open_page()
-    page.locator(PAINTED).wait_for(timeout=30_000)
+def test_how_the_picture_is_looked_at_stands_in_the_address(open_drawn):
+    page = open_drawn()
     page.get_by_role("button", name="View").click()
     page.locator(".tools select").first.select_option("document")
     page.get_by_label("Retrieved only").check()
@@ -243,18 +220,15 @@ def test_how_the_picture_is_looked_at_stands_in_the_address(open_page):
     page.get_by_role("slider", name="Source mass").press("ArrowRight")
     expect(page).to_have_url(re.compile("best_mass="))
     settle(page)
-    again = open_page(f"/?{page.url.partition('?')[2]}")
-    again.locator(PAINTED).wait_for(timeout=30_000)
+    again = open_drawn(f"/?{page.url.partition('?')[2]}")
     again.get_by_role("button", name="View").click()
     expect(again.locator(".tools select").first).to_have_value("document")
     expect(again.get_by_label("Retrieved only")).to_be_checked()
     assert again.locator("[data-node]").count() >= drawn
 
 
-def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(open_page):
-    page = open_page("/", 390, 844, has_touch=True, is_mobile=True)
-    page.locator(PAINTED).wait_for(timeout=30_000)
-    settle(page)
+def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(open_drawn):
+    page = open_drawn("/", 390, 844, has_touch=True, is_mobile=True)
     touch = page.context.new_cdp_session(page)
     node = page.locator("[data-node][data-state=saturated]").nth(6)
 
@@ -270,7 +244,7 @@ def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(ope
                 "type": "touchMove", "touchPoints": [{"x": x, "y": y - 5 * step}]})
             page.wait_for_timeout(20)
         touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(500)
+        rest(page, node.bounding_box)
         moved = node.bounding_box()["y"] - before["y"]
         return moved, moved - (page.locator(PAINTED).bounding_box()["y"] - frame["y"])
 
@@ -282,10 +256,8 @@ def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(ope
     assert apart == pytest.approx(-60, abs=8)
 
 
-def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(open_page):
-    page = open_page()
-    page.locator(PAINTED).wait_for(timeout=30_000)
-    settle(page)
+def test_explore_and_compare_have_the_names_of_a_question_in_the_same_places(open_drawn):
+    page = open_drawn()
     here = places(page)
     page.goto(page.url.partition("?")[0] + "compare")
     page.locator(PAINTED).first.wait_for(timeout=60_000)

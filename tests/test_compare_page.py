@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from browsing import rest
 from clicks import page, shown
-from test_browser import PAINTED, settle
 
 from qafd.knowledge import KnowledgeGraph
 
@@ -30,34 +30,12 @@ def test_conditions_are_changed_on_the_page(home):
     assert "Atlantis" in shown(app)
 
 
-@pytest.fixture
-def open_page(open_page):
-    """Opens a path of the app and waits until its panels are drawn."""
-    def visit(path, **options):
-        tab = open_page(path, height=1000, **options)
-        tab.wait_for_selector(PAINTED, timeout=40_000)
-        settle(tab)
-        return tab
-
-    return visit
-
-
 BOXES = """all => all.map(n => { const b = n.getBoundingClientRect();
 return [b.left, b.top, b.right, b.bottom]; })"""
 
 
 def places(tab):
-    """Where each node of the first panel comes to rest; boxes of seeds give way to others."""
-    tab.locator(PAINTED).first.wait_for(timeout=60_000)
-    settle(tab)
-    found, before = resting(tab), None
-    while found != before:  # fonts that come late, and nodes on their way
-        tab.wait_for_timeout(500)
-        found, before = resting(tab), found
-    return found
-
-
-def resting(tab):
+    """Where each node of the first panel is; boxes of seeds give way to others."""
     boxes = tab.locator(".box [data-node]").evaluate_all("all => all.map(n => n.dataset.node)")
     found = dict(tab.locator("section.card").first.locator("[data-node]").evaluate_all(
         """nodes => nodes.map(n => { const m = n.closest('g').getAttribute('transform');
@@ -65,12 +43,16 @@ def resting(tab):
     return {node: place for node, place in found.items() if node not in boxes}
 
 
+def places_at_rest(tab):
+    return rest(tab, lambda: places(tab))  # fonts come late, and nodes are on their way
+
+
 @pytest.mark.browser
-def test_no_parameter_and_no_other_methods_move_a_node(open_page):
-    before = places(open_page("/compare?methods=qafd&methods=ego&methods=pagerank"))
+def test_no_parameter_and_no_other_methods_move_a_node(open_drawn):
+    before = places_at_rest(open_drawn("/compare?methods=qafd&methods=ego&methods=pagerank"))
     for path in ("/compare?methods=qafd&methods=ego&methods=vector",
                  "/compare?methods=qafd&methods=vector&methods=lexical&best_mass=20"):
-        after = places(open_page(path))
+        after = places_at_rest(open_drawn(path))
         both = before.keys() & after.keys()
         moved = [n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2]
         assert len(both) > 20
@@ -79,20 +61,17 @@ def test_no_parameter_and_no_other_methods_move_a_node(open_page):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_panels_hover_select_and_zoom_together(open_page, width):
-    tab = open_page("/compare?methods=qafd&methods=ego&view=Overlap", width=width)
+def test_panels_hover_select_and_zoom_together(open_drawn, width):
+    tab = open_drawn("/compare?methods=qafd&methods=ego&view=Overlap", width=width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     cards = tab.locator("section.card")
     assert cards.count() == 2
     tops = [cards.nth(i).locator("svg").last.bounding_box() for i in (0, 1)]
     assert (tops[0]["y"] == tops[1]["y"]) is (width == 1280)
     tab.get_by_role("button", name="Zoom in").click()
-    for _ in range(100):  # a late redraw may come between the two readings
-        spots = [cards.nth(i).get_by_role("button", name=re.compile("^Steve Jobs,")).first.locator(
-            "..").get_attribute("transform") for i in (0, 1)]
-        if spots[0] == spots[1]:
-            break
-        tab.wait_for_timeout(50)
+    spots = rest(tab, lambda: [
+        cards.nth(i).get_by_role("button", name=re.compile("^Steve Jobs,")).first.locator(
+            "..").get_attribute("transform") for i in (0, 1)])
     assert spots[0] == spots[1]
     tab.get_by_role("button", name="Show everything").click()
     tab.get_by_role("button", name=re.compile("^iPod,")).first.click()
@@ -103,8 +82,8 @@ def test_panels_hover_select_and_zoom_together(open_page, width):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 390])
-def test_rings_and_seeds_have_words_that_no_node_hides(open_page, width):
-    tab = open_page("/compare?methods=ego&methods=qafd&q=Who+built+a+lens+for+Cordouan%3F", width=width)
+def test_rings_and_seeds_have_words_that_no_node_hides(open_drawn, width):
+    tab = open_drawn("/compare?methods=ego&methods=qafd&q=Who+built+a+lens+for+Cordouan%3F", width=width)
     words = tab.locator("g.ring text").evaluate_all(BOXES)
     nodes = tab.locator("section.card").first.locator(".node:not(.ghost) .shape").evaluate_all(BOXES)
     assert words

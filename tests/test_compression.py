@@ -24,6 +24,7 @@ def answer(path, encoding="gzip"):
 
     scope = {"type": "http", "method": "GET", "path": path,
              "headers": [(b"accept-encoding", encoding.encode())]}
+
     async def serve():
         await Compression(Response(TEXT))(scope, receive, send)
 

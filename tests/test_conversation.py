@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 import pytest
+from browsing import settle
 from clicks import page as open_app
 from playwright.sync_api import expect
-from test_browser import settle
 
 from qafd.answer.conversation import (
     KEPT,

@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from browsing import settle
 from playwright.sync_api import expect
-from test_browser import PAINTED, settle
 
 pytestmark = pytest.mark.browser
 EVIL = "<img src=x onerror=window.__pwn=1>"
@@ -25,11 +25,9 @@ def hostile(app_home):
 
 @pytest.mark.parametrize(("tab", "width", "scheme"), [
     ("SQL", 1280, "dark"), ("SQL", 390, "light"), ("Schema", 390, "dark")])
-def test_hostile_names_of_a_schema_stay_text(tab, width, scheme, hostile, open_page):
-    page = open_page(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,
+def test_hostile_names_of_a_schema_stay_text(tab, width, scheme, hostile, open_drawn):
+    page = open_drawn(f"/database?database=hostile&dbq=List+the+singers&dbtab={tab}", width=width,
                      scheme=scheme)
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
     if tab == "SQL":
         page.get_by_role("button", name="Run").click()
         expect(page.get_by_text("row · ", exact=False).or_(
@@ -39,10 +37,8 @@ def test_hostile_names_of_a_schema_stay_text(tab, width, scheme, hostile, open_p
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_more_mass_moves_no_table_and_a_click_explains_it(open_page):
-    page = open_page("/database")
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+def test_more_mass_moves_no_table_and_a_click_explains_it(open_drawn):
+    page = open_drawn("/database")
     place = "n => n.getBoundingClientRect().x"
     node = page.get_by_role("button", name="customers.town").first
     before = node.evaluate(place)

@@ -38,6 +38,7 @@ def test_three_nodes_in_a_row_by_hand():
     assert solution.flow == pytest.approx([1.5, 0.5])
     assert solution.support.tolist() == [0, 1]
     assert sorted(solution.state) == ["saturated", "saturated", "wet"]
+    assert [solution.retrieves(row) for row in range(3)] == [True, True, False]
 
 
 @pytest.mark.usefixtures("path")

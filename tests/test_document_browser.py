@@ -1,7 +1,5 @@
 """Documents in a real Chromium: a quote opens in its document, in view and marked."""
 
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from files import pdf
@@ -13,7 +11,6 @@ from qafd.curate.excerpt import SIZE
 from qafd.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.browser
-Open = Callable[..., Any]
 
 
 def test_a_source_on_explore_opens_in_its_document(open_page):

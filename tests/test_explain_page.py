@@ -16,7 +16,6 @@ def test_every_tab_works_whatever_is_asked(asked, tab, home):
     assert not page("explore", tab=tab, **ASKED[asked]).error
 
 
-
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(

@@ -1,13 +1,11 @@
 """The Graph page: names are searched and edited."""
 
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+from browsing import rest, settle
 from clicks import page as open_without_browser
 from clicks import shown
 from playwright.sync_api import expect
-from test_browser import settle
 
 from qafd.curate.entities import call
 from qafd.knowledge import KnowledgeGraph
@@ -15,7 +13,6 @@ from qafd.reading.text import canonical
 from qafd.records import node_id
 
 TEXT = "Augustin Fresnel built a lens for the Cordouan lighthouse. Thomas Stevenson met Augustin Fresnel."
-Open = Callable[..., Any]
 
 
 def id_of(name):
@@ -67,5 +64,4 @@ def test_on_a_phone_a_link_leads_to_the_name_of_the_card(open_page, lights):
     name = page.locator("#entity-1 h2")
     expect(name).to_be_in_viewport()
     covered = page.get_by_test_id("stHeader").bounding_box()
-    page.wait_for_timeout(500)
-    assert name.bounding_box()["y"] >= covered["y"] + covered["height"]
+    assert rest(page, name.bounding_box)["y"] >= covered["y"] + covered["height"]

@@ -2,6 +2,7 @@
 
 
 import pytest
+from browsing import rest
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -34,14 +35,15 @@ def test_a_community_alone_has_its_names_written(open_page):
     page = open_page("/graph?part=Map")
     area = page.locator(".map")
     expect(area).to_have_attribute("data-painted", "1", timeout=60_000)
-    page.wait_for_timeout(500)
-    every = int(area.get_attribute("data-named"))
+
+    def named():
+        return rest(page, lambda: int(area.get_attribute("data-named")))
+
+    every = named()
     chip = area.locator(".chip").first
     members = int(chip.get_attribute("title").split()[0])
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    page.wait_for_timeout(500)
-    assert 0 < int(area.get_attribute("data-named")) <= members < every
+    assert 0 < named() <= members < every
     chip.click()
-    page.wait_for_timeout(500)
-    assert int(area.get_attribute("data-named")) == every
+    expect(area).to_have_attribute("data-named", str(every))

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from browsing import rest, settle
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -22,12 +23,12 @@ def test_the_picture_follows_the_mass_and_the_server_draws_the_same(open_page):
     control = page.locator(".st-key-mass input[type=range]")
     painted = page.locator("[data-painted]").first
     expect(painted).to_have_attribute("data-painted", re.compile("[1-9]"), timeout=60_000)
-    page.wait_for_timeout(1500)
-    before, run = page.evaluate(STATES), painted.get_attribute("data-painted")
+    settle(page)
+    before, run = rest(page, lambda: (page.evaluate(STATES), painted.get_attribute("data-painted")))
     page.evaluate(WATCH)
     control.press("PageUp")
     expect(painted).not_to_have_attribute("data-painted", run)
-    page.wait_for_timeout(500)
+    rest(page, lambda: page.evaluate("seen.length"))
     masses, found, drawn = zip(*page.evaluate("seen"), strict=True)
     assert len(masses) > 1  # on the way there, not only its end
     assert masses == tuple(sorted(masses))

@@ -1,11 +1,10 @@
 """The movie of Algorithm 2 in a real Chromium: what it computes, and that nothing is asked for."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
+from browsing import IDLE, settle
 from oracles import states
 from playwright.sync_api import expect
 
@@ -14,8 +13,6 @@ from qafd.learn.cards import CARDS
 
 pytestmark = pytest.mark.browser
 MOVIE = ".movie[data-painted]"
-IDLE = '[data-test-script-state="notRunning"]'
-Open = Callable[..., Any]
 
 
 def number(page, name):
@@ -40,7 +37,7 @@ def test_the_browser_repeats_the_pushes_of_the_library(open_page):
 def test_playing_500_pushes_asks_nothing_of_the_server(open_page):
     page = open_page("/lab?experiment=Timeline&over=Pushes&best_mass=60")
     page.locator(MOVIE).wait_for(timeout=60_000)
-    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    settle(page)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url))
@@ -76,12 +73,12 @@ def test_pushing_by_hand_ends_at_the_exact_solution(open_page):
 def test_the_link_of_a_cell_with_the_most_seeds_has_its_settings(open_page, app_url):
     page = open_page("/lab")
     page.locator(".js-plotly-plot").first.wait_for(timeout=60_000)
-    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    settle(page)
     box = page.locator(".js-plotly-plot").first.locator(".point").last.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     loaded = re.compile(r"Loaded: mass [\d,.]+, (\d+) seeds")
     expect(page.get_by_text(loaded)).to_be_visible(timeout=30_000)
-    page.locator(IDLE).wait_for(state="attached", timeout=30_000)
+    settle(page)
     seeds = loaded.search(page.get_by_text(loaded).inner_text())[1]
     expect(page).to_have_url(re.compile(f"seeds={seeds}"))
     again = open_page(page.url.removeprefix(app_url))

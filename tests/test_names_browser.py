@@ -4,7 +4,6 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from test_browser import PAINTED, settle
 
 pytestmark = pytest.mark.browser
 
@@ -13,10 +12,8 @@ def lit(name):
     return re.compile(rf"\b{name}\b")
 
 
-def test_a_name_of_the_answer_lights_its_node_and_selects_it_and_a_node_its_name(open_page):
-    page = open_page("/", width=1280)
-    page.wait_for_selector(PAINTED, timeout=30_000)
-    settle(page)
+def test_a_name_of_the_answer_lights_its_node_and_selects_it_and_a_node_its_name(open_drawn):
+    page = open_drawn("/", width=1280)
     name = page.locator(".st-key-card [data-name]").first
     shape = page.locator(f"[data-node='{name.get_attribute('data-name')}']")
     node = page.locator(".node", has=shape)

@@ -1,29 +1,12 @@
 """Keyboard shortcuts in a real Chromium: what each key does, and that none acts while typing."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+from browsing import PAINTED, settle
 from playwright.sync_api import expect
 
 from qafd.app.shortcuts import SHORTCUTS
-
-PAINTED = "[data-painted]"
-IDLE = '[data-test-script-state="notRunning"]'
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def open_page(open_page):
-    """Opens a path of the app and waits until it is drawn."""
-    def visit(path, drawn=PAINTED, **options):
-        page = open_page(path, **options)
-        page.locator(drawn).first.wait_for(timeout=60_000)
-        page.locator(IDLE).wait_for(state="attached", timeout=30_000)
-        return page
-
-    return visit
 
 
 def selected(page):
@@ -36,18 +19,16 @@ def has_focus(page, found):
 
 
 @pytest.mark.browser
-def test_keys_reach_question_tabs_table_picture_and_list(open_page):
-    page = open_page("/")
+def test_keys_reach_question_tabs_table_picture_and_list(open_drawn):
+    page = open_drawn()
     question = page.get_by_label("Question", exact=True)
-    page.locator(IDLE).wait_for(state="attached")
     page.keyboard.press("n")
     expect(selected(page)).to_have_text("Passages")
     for key, name in (("n", "Why"), ("p", "Passages"), ("p", "Conditions"), ("t", "Table")):
-        page.locator(IDLE).wait_for(state="attached")
+        settle(page)
         page.keyboard.press(key)
         expect(selected(page)).to_have_text(name)
-        page.wait_for_timeout(200)  # until the script runs
-    page.locator(IDLE).wait_for(state="attached")
+    settle(page)
     has_focus(page, selected(page))
     page.keyboard.press("/")
     has_focus(page, question)
@@ -66,9 +47,8 @@ def test_keys_reach_question_tabs_table_picture_and_list(open_page):
 
 
 @pytest.mark.browser
-def test_the_page_that_tab_reaches_is_outlined(open_page):
-    page = open_page("/")
-    page.locator(IDLE).wait_for(state="attached")
+def test_the_page_that_tab_reaches_is_outlined(open_drawn):
+    page = open_drawn()
     link = page.get_by_role("link", name="Evaluate")
     for _ in range(10):
         page.keyboard.press("Tab")
@@ -79,8 +59,8 @@ def test_the_page_that_tab_reaches_is_outlined(open_page):
 
 
 @pytest.mark.browser
-def test_keys_zoom_walk_and_clear_the_selection(open_page):
-    page = open_page("/")
+def test_keys_zoom_walk_and_clear_the_selection(open_drawn):
+    page = open_drawn()
     picture, node = page.locator(".panel"), page.locator("[data-node]").first
     before = node.bounding_box()
     page.keyboard.press("+")
@@ -93,15 +73,15 @@ def test_keys_zoom_walk_and_clear_the_selection(open_page):
     page.keyboard.press("g")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("node="))
-    page.locator(IDLE).wait_for(state="attached")
+    settle(page)
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("node="))
 
 
 @pytest.mark.browser
-def test_keys_play_and_step_the_film(open_page):
-    page = open_page("/lab?experiment=Timeline&over=Pushes&best_mass=60", ".movie[data-painted]")
+def test_keys_play_and_step_the_film(open_drawn):
+    page = open_drawn("/lab?experiment=Timeline&over=Pushes&best_mass=60", drawn=".movie[data-painted]")
     movie = page.locator(".movie")
     page.keyboard.press(".")
     expect(movie).to_have_attribute("data-push", "1")
@@ -115,13 +95,13 @@ def test_keys_play_and_step_the_film(open_page):
 
 
 @pytest.mark.browser
-def test_the_keys_can_be_turned_off(open_page):
-    page = open_page("/settings?group=This+app", "text=Single keys act")
+def test_the_keys_can_be_turned_off(open_drawn):
+    page = open_drawn("/settings?group=This+app", drawn="text=Single keys act")
     page.get_by_text("Single keys act").click()
-    page.locator(IDLE).wait_for(state="attached")
+    settle(page)
     page.get_by_role("link", name="Explore").click()
     page.locator(PAINTED).wait_for(timeout=30_000)
-    page.locator(IDLE).wait_for(state="attached")
+    settle(page)
     page.keyboard.press("n")
     page.keyboard.press("?")
     expect(page.get_by_role("tab")).to_have_count(0)

@@ -4,8 +4,9 @@ import random
 import secrets
 
 import pytest
+from browsing import settle
 from playwright.sync_api import expect
-from test_browser import new_workspace, settle
+from test_browser import new_workspace
 
 pytestmark = pytest.mark.browser
 GOOD = b"Petra Lund painted the lighthouse of Marholm in 1950."

@@ -15,10 +15,10 @@ H, U, V = np.array([0.5]), np.array([0.8]), np.array([0.2])
     (Weights.of_variant("product"), 0.5 * 0.8 * 0.2),
     (Weights.of_variant("hybrid"), 0.5 * (1 + 0.25 * (0.8 + 0.2))),
     (Weights.of_variant("hybrid", a=0.1, b=2.0), 0.5 * (0.1 + 2.0 * (0.8 + 0.2))),
-    (Weights.of_variant("plain"), 0.5),
+    (Weights.of_variant("plain"), 0.5), (Weights(), 0.5 * (1 + 0.25 * (0.8 + 0.2))),
     (Weights("plus", "times", a=2.0, b=3.0, c=4.0), 4 * 0.5 + (2 + 3 * 0.8 * 0.2)),
     (Weights("times", "plus", a=2.0, b=3.0, c=4.0), 4 * 0.5 * (2 + 3 * (0.8 + 0.2))),
-], ids=["2a", "2b", "2c", "2c with a and b", "plain", "1 plus times", "1 times plus"])
+], ids=["2a", "2b", "2c", "2c with a and b", "plain", "usual", "1 plus times", "1 times plus"])
 def test_a_weight_is_what_its_equation_says(weights, expected):
     assert weights(H, U, V)[0] == pytest.approx(expected, rel=1e-15)
     assert weights(H, V, U)[0] == weights(H, U, V)[0] == weights.of_edge(0.5, 0.8, 0.2)
