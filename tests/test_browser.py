@@ -232,13 +232,13 @@ def test_a_finger_that_rests_moves_a_node_and_one_that_moves_at_once_scrolls(ope
     touch = page.context.new_cdp_session(page)
     node = page.locator("[data-node][data-state=saturated]").nth(6)
 
-    def swipe(rest):
+    def swipe(held):
         """How far the node goes, and how far it goes within its picture, in pixels down."""
         node.scroll_into_view_if_needed()
         before, frame = node.bounding_box(), page.locator(PAINTED).bounding_box()
         x, y = (before[at] + before[size] / 2 for at, size in (("x", "width"), ("y", "height")))
         touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-        page.wait_for_timeout(rest)
+        page.wait_for_timeout(held)
         for step in range(1, 13):
             touch.send("Input.dispatchTouchEvent", {
                 "type": "touchMove", "touchPoints": [{"x": x, "y": y - 5 * step}]})

@@ -14,6 +14,7 @@ from qafd.arrays import ByteRows
 from qafd.errors import ParameterError
 from qafd.flow import kernel
 from qafd.flow.certificate import FlawKind, flaw
+from qafd.flow.elimination import Elimination
 from qafd.flow.region import Region
 from qafd.flow.solver import Budget, _SupportSearch, solve
 from qafd.flow.sources import fit
@@ -182,6 +183,52 @@ def test_both_implementations_agree():
         assert np.sort(two.rows).tolist() == np.sort(one.rows).tolist()
 
 
+def test_a_node_comes_from_where_it_got_most_and_no_flow_brings_nothing():
+    """Equal seeds a and b send nothing to each other, and each a quarter to c, of which c keeps a half."""
+    graph = Graph.build("abcd", None, None, [0, 0, 1, 2], [1, 2, 2, 3])
+    solution = solve(graph, PLAIN, np.array([0, 1]), np.array([1.25, 1.25]))
+    came_from = dict(zip(solution.rows.tolist(), solution.origin.tolist(), strict=True))
+    assert (came_from[0], came_from[1], solution.rows[came_from[2]]) == (-1, -1, 0)
+
+
+@pytest.mark.parametrize(("seed", "read"), [(0, 58), (1, 61), (2, 54)])
+def test_the_search_takes_four_rounds_and_reads_few_nodes(seed, read):
+    """It tightens the tolerance as a round changes less: if always it would take three, if never five."""
+    kernel.unload()
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 400, 900)
+    gates = Gates(Weights.of_variant("hybrid"), alignment=rng.uniform(0.01, 1, 400))
+    solution = solve(graph, gates, np.array([3, 9]), np.array([60.0, 40.0]))
+    assert (solution.rounds, solution.expansions) == (4, read)
+
+
+def test_a_solve_gives_its_workspace_back():
+    kernel.unload()
+    graph = chain(9)
+    workspace = graph.acquire()
+    graph.release(workspace)
+    solve(graph, PLAIN, np.array([0]), np.array([2.5]))
+    assert graph.acquire() is workspace
+
+
+def test_the_width_is_that_of_the_weights_that_were_read():
+    graph = Graph.build("abc", None, None, [0, 1], [1, 2], [1.0, 1e-3])
+    region = Region(graph, PLAIN, fit(graph, np.array([0]), np.array([2.5]), "unit"), graph.capacity("unit"))
+    assert region.width == 1
+    region.grow(np.array([0]), region.source - region.sink, 0.0)
+    assert region.width == pytest.approx(1e3)
+
+
+def test_a_direct_solve_ends_where_its_residual_is_rounding():
+    graph, rows = chain(9), np.array([0])
+    region = Region(graph, PLAIN, fit(graph, rows, np.array([4.5]), "unit"), graph.capacity("unit"))
+    region.grow(rows, region.source - region.sink, 0.0)
+    *edges, leak, inside = region.system()
+    direct, steps = Elimination(len(inside), *edges, leak).solve, []
+    region._refine(inside, lambda left: steps.append(left) or direct(left), 12)
+    assert len(steps) == 1
+
+
 class Counting(Graph):
     """A graph that remembers which rows were read."""
 
@@ -217,9 +264,10 @@ def test_concurrent_queries_do_not_disturb_each_other():
         assert one.rows.tobytes() == two.rows.tobytes()
 
 
-def test_flow_behind_a_weak_gate_keeps_its_digits():
+@pytest.mark.parametrize("gate", [1e-14, 1e-9])
+def test_flow_behind_a_weak_gate_keeps_its_digits(gate):
     """a - b - c - d, the gate b - c is 1e-14: x is near 1.3e14 and floats there are 0.016 apart."""
-    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3], [1.0, 1e-14, 1.0])
+    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3], [1.0, gate, 1.0])
     solution = solve(graph, PLAIN, np.array([0]), np.array([3.3]))
     flow = dict(zip(zip(solution.rows[solution.u].tolist(), solution.rows[solution.v].tolist(),
                         strict=True), solution.flow.tolist(), strict=True))

@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from tiny import TinyEmbedder, tiny_index
 
 from qafd.curate.neighbors import connect
 from qafd.errors import ParameterError
@@ -151,12 +152,22 @@ def test_places_are_the_documents_behind_touched_passages_and_relations(told):
             ends for ends, one in run.places.stated.items() if one == name}
 
 
+def test_a_relation_states_a_step_only_through_a_passage_that_it_is_of(path):
+    tiny_index(path, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada left. Bob left.")])
+    knowledge = KnowledgeGraph(path, TinyEmbedder())
+    told = knowledge.explain("Whom did Ada meet?", seeds=0, mass=3.4, variant="plain")
+    steps = {step.passage: (step.link, step.label) for way in told.paths(99).paths for step in way.steps
+             if step.passage}
+    assert steps == {"¶ a": (Link.STATED, "met"), "¶ b": (Link.TOGETHER, "")}
+
+
 def test_an_edge_by_hand_is_one_on_paths_and_along_it(tmp_path):
     knowledge = KnowledgeGraph.open(tmp_path / "hand.db")
     knowledge.add_text("a.txt", "Ada Brenner met Karl Voss in Lindau.")
     knowledge.add_text("b.txt", "Eva Stein met Otto Krantz in Riga.")
     with knowledge.store() as store:
         connect(store, "Karl Voss", "Eva Stein", "taught", "a letter")
+        connect(store, "Ada Brenner", "Karl Voss", "met")  # as a document says too
     refresh(knowledge.url)
     told = knowledge.explain("Whom did Karl Voss teach?", layer="entities", mass=6.0)
     ends = told.graph.ids[told.find("Karl Voss")], told.graph.ids[told.find("Eva Stein")]

@@ -61,8 +61,8 @@ def test_nodes_that_return_are_parted_by_whether_they_are_there_without_noise():
 
 
 def experiment(*leakages, beta=0.2):
-    trials = [PlantedTrial(1.0, 1.0, beta, True, leakage < 0.3, True, 0.5 + leakage, leakage, True, 2.0, leakage)
-              for leakage in leakages]
+    trials = [PlantedTrial(1.0, 1.0, beta, True, each < 0.3, True, 0.5 + each, each, True, 2.0, each)
+              for each in leakages]
     return Experiment(Model(), beta, True, tuple(trials))
 
 

@@ -6,7 +6,7 @@ from oracles import random_graph
 from solver import problem
 
 from qafd.flow import kernel
-from qafd.flow.homotopy import entry_alphas
+from qafd.flow.homotopy import entry_alphas, local_problem
 from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN, VARIANTS, Gates, Weights
 from qafd.graph import Graph
@@ -24,6 +24,17 @@ def test_a_chain_by_hand():
     assert path.rows.tolist() == [0, 1]
     assert path.alphas == pytest.approx([1.0, 2.0])
     assert (path.next_row, path.next_alpha) == (2, pytest.approx(3.0))
+
+
+@pytest.mark.parametrize(("shown", "rows", "leak"), [
+    (None, [0, 1, 2, 3, 4], [0, 0]), (np.array([3]), [0, 1, 3], [3, 4]), (np.array([], int), [0, 1], [5, 4])])
+def test_neighbors_that_are_not_shown_are_leaks(shown, rows, leak):
+    """a - b are full; a has neighbors c and d behind weights 3 and 2, b has e behind 4."""
+    graph = Graph.build("abcde", None, None, [0, 0, 0, 1], [1, 2, 3, 4], [9.0, 3.0, 2.0, 4.0])
+    found = local_problem(graph, PLAIN, np.array([0]), np.array([3.0]), shown)
+    assert sorted(found.rows.tolist()) == rows
+    assert (sorted(found.rows[:found.size].tolist()), len(found.u)) == ([0, 1], len(rows) - 1)
+    assert [found.leak[found.rows.tolist().index(row)] for row in (0, 1)] == leak
 
 
 def assert_path_is_solved(graph, gates, rows, direction, capacity, up_to):
