@@ -6,7 +6,7 @@ import secrets
 import statistics
 
 import pytest
-from browsing import PAINTED, settle
+from browsing import PAINTED, rest, settle
 from docx import Document as WordDocument
 from hostile import PWN, STRINGS
 from playwright.sync_api import expect
