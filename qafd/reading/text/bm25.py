@@ -2,7 +2,6 @@
 
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -75,7 +74,7 @@ class Bm25:
     def merge(self, other: "Bm25", places: Nodes) -> "Bm25":
         """Return the index of the passages in some places, (c,), counted through this one and then through
         another; those of each in their order."""
-        at = [bisect_left(self.vocabulary, word) for word in other.vocabulary]
+        at = [self.vocabulary.place_of(word) for word in other.vocabulary]
         added = [(place, word) for place, word in zip(at, other.vocabulary, strict=True)
                  if self.vocabulary[place:place + 1] != [word]]
         inserted = np.array([place for place, _ in added], np.int64)
