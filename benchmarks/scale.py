@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import results
-from qafd.assemble.claims import read
+from qafd.assemble.entities import read
 from qafd.graph_cache import keep_columns
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
@@ -38,7 +38,7 @@ from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Document, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import embedding_key, key_of
 
 SEED = 5
 DIMENSION = 384

@@ -40,8 +40,8 @@ from qafd.retrieve import layers, qafd
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, column
 from qafd.retrieve.seeds import PassageColumns, Passages, TextsOf, passages_of
 from qafd.storage import Workspace, open_workspace
-from qafd.storage.packing import hash_number, hash_numbers
 from qafd.storage.relational.graph_loader import GraphPart
+from qafd.storage.rows import hash_number, hash_numbers
 from qafd.time_left import ignore_progress
 
 KEPT = 4  # graphs that are kept

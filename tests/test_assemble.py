@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_models import embedder, extractor
 
-from qafd.assemble.claims import Reading, read
 from qafd.assemble.edges import may_be_near, signs_of
-from qafd.assemble.entities import BLOCK, STEPS, Occurrences
+from qafd.assemble.entities import BLOCK, STEPS, Occurrences, Reading, read
 from qafd.reading.text import canonical
 from qafd.records import Assertion, Chunk, Edge, Extraction, Mention, Node
 from qafd.storage.full_assembly import FullAssembly, PackedLog
-from qafd.storage.packing import hash_number
 from qafd.storage.relational.graph import edge_of
-from qafd.storage.rows import Log
+from qafd.storage.rows import Log, hash_number
 
 
 def axis(key):

@@ -28,7 +28,7 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.thoughts import Hearing, hear
 from qafd.storage import open_workspace
-from qafd.storage.packing import embedding_key
+from qafd.storage.rows import embedding_key
 
 KEY = "sk-CANARY-0123456789"
 ASK = [Message("user", "Name a color.")]

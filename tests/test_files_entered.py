@@ -51,7 +51,7 @@ def ask_a_question(folder):
     return lambda: ask("Who designed the Apple I?")
 
 
-@pytest.mark.parametrize(("prepare", "most"), [(add_two_sentences, 40), (ask_a_question, 51)])
+@pytest.mark.parametrize(("prepare", "most"), [(add_two_sentences, 35), (ask_a_question, 51)])
 def test_few_files_are_entered(prepare, most, tmp_path):
     files = enter(prepare(tmp_path))
     print(f"{len(files)} files: {' '.join(sorted(files))}")

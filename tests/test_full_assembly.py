@@ -140,7 +140,7 @@ def test_memory_does_not_grow_with_the_graph(tmp_path):
 import resource, sys
 from qafd.records import node_id
 from qafd.storage import open_workspace
-from qafd.storage.packing import RELATION, hash_number
+from qafd.storage.rows import RELATION, hash_number
 from qafd.export.formats import write_graph
 from qafd.export.whole import whole
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

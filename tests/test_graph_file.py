@@ -24,7 +24,7 @@ from qafd.retrieve.base import Corpus, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
-from qafd.storage.packing import pack_vectors, unpack_vectors
+from qafd.storage.rows import pack_vectors, unpack_vectors
 
 QUESTIONS = ("Who founded Apple?", "Which company did Steve Jobs lead?",
              "what do rivers and orchards have in common", "Where does the Amazon flow?")

@@ -18,7 +18,7 @@ from qafd.models.endpoint import Endpoint
 from qafd.models.prompts import Records, extract_messages, last_passage, read_records
 from qafd.records import Chunk, Description, Extraction, Mention
 from qafd.storage import open_workspace
-from qafd.storage.packing import embedding_key
+from qafd.storage.rows import embedding_key
 
 TEXT = "Ada Lovelace met Charles Babbage in London. Babbage built engines."
 CHUNK = Chunk("c1", "a.txt", "Notes", TEXT, 0, len(TEXT))

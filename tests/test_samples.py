@@ -11,7 +11,7 @@ from qafd.resources import assets
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.samples import EXAMPLES, SAMPLES, copy_sample
 from qafd.storage import open_workspace
-from qafd.storage.sqlite.file import OLD_TABLES
+from qafd.storage.sqlite import OLD_TABLES
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
 ON_TOPIC = {"apple-inc.md", "macintosh.md", "steve-jobs.md", "tim-cook.md"}

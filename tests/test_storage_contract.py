@@ -27,8 +27,7 @@ from qafd.records import GIVEN, Chunk, Description, Document, Extraction, Mark, 
 from qafd.storage import BACKENDS as SCHEMES
 from qafd.storage import examine, open_workspace, place_of, remove_workspace, size_of
 from qafd.storage.full_assembly import FullAssembly, PackedLog, assemble_stored
-from qafd.storage.packing import embedding_key
-from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, now
+from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, embedding_key, now
 
 BACKENDS = {
     "sqlite": lambda folder, name: place_of(folder / f"{name}.db").url,

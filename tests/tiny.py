@@ -20,9 +20,8 @@ from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers import LAYERS, build
 from qafd.retrieve.layers.texts import gather
 from qafd.retrieve.seeds import Passages, passages_of
-from qafd.storage import open_workspace
+from qafd.storage import open_workspace, sqlite
 from qafd.storage.rows import RunRow, now
-from qafd.storage.sqlite import file
 
 
 class TinyExtractor:
@@ -123,7 +122,7 @@ def tiny_corpus(graph, texts):
 def _crash_at(k, run, arguments):
     """Run with a death before or after the COMMIT that has the k-th of these points."""
     points = itertools.count(1)
-    whole = file.transaction
+    whole = sqlite.transaction
 
     def crash_point():
         if next(points) == k:
@@ -136,7 +135,7 @@ def _crash_at(k, run, arguments):
             crash_point()
         crash_point()
 
-    file.transaction = crashing
+    sqlite.transaction = crashing
     run(*arguments)
 
 

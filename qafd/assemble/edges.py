@@ -8,8 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
-from qafd.assemble.claims import Alias, Reading
-from qafd.assemble.entities import Parts
+from qafd.assemble.entities import Alias, Parts, Reading
 from qafd.reading.text.scripts import is_latin
 from qafd.records import WEIGHT, Codes, Edge, Extraction, Floats, Nodes, Vectors, node_id
 from qafd.time_left import ignore_progress

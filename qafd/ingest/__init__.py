@@ -39,8 +39,7 @@ from qafd.reading.text import count_tokens
 from qafd.records import Chunk
 from qafd.sandbox import ForkServer
 from qafd.storage import Location, Workspace, open_workspace, size_of
-from qafd.storage.packing import key_of
-from qafd.storage.rows import DocumentNameError, clean_name, now
+from qafd.storage.rows import DocumentNameError, clean_name, key_of, now
 from qafd.time_left import ignore_progress
 
 WAIT_SECONDS = 0.3

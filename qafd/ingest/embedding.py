@@ -14,8 +14,7 @@ from qafd.models.cost import Bill, Meter, Price, take_turn
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import open_workspace
-from qafd.storage.packing import embedding_key, key_of
-from qafd.storage.rows import Call
+from qafd.storage.rows import Call, embedding_key, key_of
 
 if TYPE_CHECKING:
     from qafd.models.endpoint_embedder import EndpointEmbedder

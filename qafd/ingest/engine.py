@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
-from qafd.assemble.claims import read
+from qafd.assemble.entities import read
 from qafd.errors import ModelError, ParameterError
 from qafd.models.embedder import Embedder, PassageEmbedder
 from qafd.records import Chunk, Extraction, Vectors

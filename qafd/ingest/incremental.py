@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qafd.assemble.claims import Reading, log_order
 from qafd.assemble.edges import (
     FEW,
     SYNONYMS,
@@ -33,8 +32,10 @@ from qafd.assemble.entities import (
     NO_PLACES,
     Gathered,
     KeyPart,
+    Reading,
     entity_node,
     gather,
+    log_order,
     passage_node,
     unpack_part,
 )
@@ -43,8 +44,7 @@ from qafd.ingest.postings import Facts, PassageState, Touched, keep_signs, state
 from qafd.records import Chunk, Edge, Extraction, Vectors, node_id
 from qafd.storage import Workspace
 from qafd.storage.full_assembly import stored_readings
-from qafd.storage.packing import embedding_key, key_of
-from qafd.storage.rows import Log, PlacedNode
+from qafd.storage.rows import Log, PlacedNode, embedding_key, key_of
 
 SHARE = 4  # a change of more than one passage of so many is made as a whole
 MOST = 20_000  # so is one of more passages, which takes some 90 kB of memory each

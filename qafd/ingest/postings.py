@@ -10,9 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from qafd.assemble.claims import Alias, alias_in, aliases_of, claims_of, small_words
 from qafd.assemble.edges import PairPart, pairs_of, signs_of
-from qafd.assemble.entities import pack_part, parts_of
+from qafd.assemble.entities import (
+    Alias,
+    alias_in,
+    aliases_of,
+    claims_of,
+    pack_part,
+    parts_of,
+    small_words,
+)
 from qafd.edits import Edit, apply_edits, entity_names, hidden_keys, split_names
 from qafd.reading.text import NameIndex, canonical, forms_of, variants, words_in_tree, words_of
 from qafd.reading.text.scripts import is_other

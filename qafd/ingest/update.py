@@ -22,7 +22,7 @@ from qafd.ingest.postings import begin_anew, changed_documents
 from qafd.records import Chunk, Extraction, Vectors
 from qafd.storage import Workspace
 from qafd.storage.full_assembly import SLICE, FullAssembly, LogSlice, PackedLog, vectors_of
-from qafd.storage.packing import embedding_key, key_of
+from qafd.storage.rows import embedding_key, key_of
 from qafd.time_left import ignore_progress
 
 VECTORS = 64  # passages or names whose vectors are computed and stored at a time

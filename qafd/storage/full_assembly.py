@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qafd.arrays import expand_slices
-from qafd.assemble.claims import Alias, ClaimedNames, Reading, alias_in, aliases_of
 from qafd.assemble.edges import (
     FLOOR,
     Near,
@@ -27,9 +26,14 @@ from qafd.assemble.edges import (
     synonym_edges,
 )
 from qafd.assemble.entities import (
+    Alias,
+    ClaimedNames,
     Gathered,
     KeyPart,
     Occurrences,
+    Reading,
+    alias_in,
+    aliases_of,
     entity_node,
     pack_part,
     parts_of,
@@ -38,16 +42,17 @@ from qafd.assemble.entities import (
 from qafd.edits import Edit, apply_edits, connect_by_hand, edges_by_hand
 from qafd.reading.text import NameIndex
 from qafd.records import Chunk, Edge, Extraction, Nodes, Vectors, node_id
-from qafd.storage.packing import (
+from qafd.storage.rows import (
     MENTION,
     SENTENCE,
     EdgeRow,
+    Log,
+    PlacedNode,
     edge_row,
     embedding_key,
     hash_number,
     key_of,
 )
-from qafd.storage.rows import Log, PlacedNode
 from qafd.time_left import ignore_progress
 
 if TYPE_CHECKING:

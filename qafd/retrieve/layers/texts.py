@@ -12,8 +12,7 @@ from qafd.graph import Graph
 from qafd.reading.text import count_tokens
 from qafd.records import Chunk, Edge, Nodes, Vectors, node_id
 from qafd.storage import Workspace
-from qafd.storage.packing import passage_key
-from qafd.storage.rows import Log
+from qafd.storage.rows import Log, passage_key
 
 
 class Embeds(Protocol):

@@ -11,7 +11,6 @@ import numpy as np
 from qafd.assemble.entities import Gathered
 from qafd.records import Chunk, Edge, Nodes, node_id
 from qafd.storage.full_assembly import FullAssembly
-from qafd.storage.packing import MENTION, edge_row, hash_number
 from qafd.storage.relational.base import (
     NUMBERS,
     Connection,
@@ -24,9 +23,9 @@ from qafd.storage.relational.base import (
     upsert,
 )
 from qafd.storage.relational.graph import SqlGraph
+from qafd.storage.relational.log import sweep_vectors
 from qafd.storage.relational.postings import clear_facts
-from qafd.storage.relational.vectors import sweep_vectors
-from qafd.storage.rows import PlacedNode
+from qafd.storage.rows import MENTION, PlacedNode, edge_row, hash_number
 
 _Rows = dict[tuple[Any, ...], tuple[Any, ...] | None]
 """Rows of a table by their keys; None for one that is to be gone."""

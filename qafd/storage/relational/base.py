@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, Self
 
 from qafd.errors import BusyError, QafdError, StoreError
-from qafd.storage.packing import hash_number
+from qafd.storage.rows import hash_number
 
 NUMBERS = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 """A list of numbers, which may be longer than 32 bits."""

@@ -10,17 +10,21 @@ from typing import Any
 from qafd.errors import StoreError
 from qafd.reading.parsing import refuse_size
 from qafd.records import Chunk, Document, Mark, node_id
-from qafd.storage.packing import MENTION, RELATION, checksum, texts, unpack_places
 from qafd.storage.relational.base import Connection, Part, bump, meta, set_meta, to_json
 from qafd.storage.relational.log import CHUNK, SqlLedger
 from qafd.storage.rows import (
+    MENTION,
+    RELATION,
     Contents,
     DocumentNameError,
     DocumentRow,
     File,
     Head,
+    checksum,
     clean_name,
     now,
+    texts,
+    unpack_places,
 )
 
 PAGES = ("(SELECT coalesce(max(CAST(json_extract(value, '$[1]') AS INTEGER)), 0) "

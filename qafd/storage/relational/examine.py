@@ -7,11 +7,19 @@ from collections.abc import Callable, Iterator
 
 from qafd.errors import StoreError
 from qafd.storage.full_assembly import assemble_stored
-from qafd.storage.packing import checksum, embedding_key, key_of
 from qafd.storage.relational.base import Connection
 from qafd.storage.relational.log import CHUNK
 from qafd.storage.relational.workspace import Workspace
-from qafd.storage.rows import Aspect, Diagnosis, Fault, FaultKind, fault
+from qafd.storage.rows import (
+    Aspect,
+    Diagnosis,
+    Fault,
+    FaultKind,
+    checksum,
+    embedding_key,
+    fault,
+    key_of,
+)
 
 Look = Callable[[Workspace, Connection], Iterator[Fault]]
 Looks = tuple[tuple[Aspect, Look], ...]

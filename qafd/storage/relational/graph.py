@@ -6,22 +6,24 @@ from typing import Any
 
 from qafd.graph import Graph
 from qafd.records import Description, Edge, Node, Nodes, Vectors, node_id
-from qafd.storage.packing import (
+from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
+from qafd.storage.relational.graph_loader import GraphPart, load_graph, load_part
+from qafd.storage.relational.log import description_of
+from qafd.storage.rows import (
     BY_HAND,
     EDGE_KINDS,
     MENTION,
     RELATION,
     SYNONYM,
+    EntityRow,
+    NameCount,
+    WholeRow,
     hash_number,
     texts,
     unpack_places,
     unpack_sentences,
     unpack_vectors,
 )
-from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
-from qafd.storage.relational.graph_loader import GraphPart, load_graph, load_part
-from qafd.storage.relational.log import description_of
-from qafd.storage.rows import EntityRow, NameCount, WholeRow
 
 
 class SqlGraph(Part):

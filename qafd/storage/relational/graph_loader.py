@@ -15,7 +15,8 @@ from qafd.arrays import ByteRows, lay_out, to_bytes
 from qafd.assemble.entities import Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, node_id
-from qafd.storage.packing import (
+from qafd.storage.relational.base import NUMBERS, Connection, meta
+from qafd.storage.rows import (
     EDGE_KINDS,
     MENTION,
     SENTENCE,
@@ -23,7 +24,6 @@ from qafd.storage.packing import (
     hash_number,
     texts,
 )
-from qafd.storage.relational.base import NUMBERS, Connection, meta
 
 AT_ONCE = 10_000  # nodes whose vectors are read at a time
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)

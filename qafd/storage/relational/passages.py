@@ -13,12 +13,22 @@ from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
-from qafd.storage.packing import hash_number, passage_key, texts
 from qafd.storage.relational.base import Connection, Part, meta, to_json
 from qafd.storage.relational.graph import SqlGraph
-from qafd.storage.relational.log import CHUNK, SqlEdits, SqlLog, description_of
-from qafd.storage.relational.vectors import SqlVectors
-from qafd.storage.rows import MOST_WORDS, SEARCHED, Evidence, Found, Hit, Parts, Said, SentenceName
+from qafd.storage.relational.log import CHUNK, SqlEdits, SqlLog, SqlVectors, description_of
+from qafd.storage.rows import (
+    MOST_WORDS,
+    SEARCHED,
+    Evidence,
+    Found,
+    Hit,
+    Parts,
+    Said,
+    SentenceName,
+    hash_number,
+    passage_key,
+    texts,
+)
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer of the search."""

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from qafd.records import Chunk, Codes
-from qafd.storage.packing import KINDS
 from qafd.storage.relational.base import Connection, Part, meta, set_meta, to_json, upsert
 from qafd.storage.relational.log import CHUNK
-from qafd.storage.rows import PassageFacts
+from qafd.storage.rows import KINDS, PassageFacts
 
 FORMAT = "3"
 """Changes when facts are made or kept differently: the next change then begins anew."""

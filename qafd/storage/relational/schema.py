@@ -229,7 +229,7 @@ CREATE TABLE nodes (
     scale REAL NOT NULL
 );
 
--- From and to numbers of nodes; `kind` is a place in `qafd.storage.packing.EDGE_KINDS`.
+-- From and to numbers of nodes; `kind` is a place in `qafd.storage.rows.EDGE_KINDS`.
 CREATE TABLE edges (
     source BIGINT NOT NULL,
     target BIGINT NOT NULL,

@@ -18,12 +18,11 @@ from qafd.storage.relational.assembly import SqlAssembly
 from qafd.storage.relational.base import Connection, Part, Tables, meta, set_meta, upsert
 from qafd.storage.relational.documents import SqlDocuments, SqlFiles
 from qafd.storage.relational.graph import SqlGraph, SqlListing
-from qafd.storage.relational.log import SqlEdits, SqlLedger, SqlLog
+from qafd.storage.relational.log import SqlEdits, SqlLedger, SqlLog, SqlVectors
 from qafd.storage.relational.passages import SqlPassages
 from qafd.storage.relational.postings import SqlNames, SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.schema import TABLES
-from qafd.storage.relational.vectors import SqlVectors
 from qafd.storage.rows import LayerRow, RunRow, WorkspacePlace, now
 
 

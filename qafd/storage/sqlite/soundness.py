@@ -13,7 +13,7 @@ from qafd.storage.relational.base import Connection
 from qafd.storage.relational.passages import index_in_memory, list_words
 from qafd.storage.relational.workspace import Workspace
 from qafd.storage.rows import Aspect, Diagnosis, Fault, FaultKind, fault
-from qafd.storage.sqlite.file import (
+from qafd.storage.sqlite import (
     TEXTUAL,
     check_version,
     connect,
