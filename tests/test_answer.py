@@ -8,7 +8,7 @@ from faults import serving
 from files import pdf
 
 from qafd.answer import Answer, AnswerChange, Citation, Review, Sentence
-from qafd.answer.claims import CheckedClaim, Verdict, find_missing, find_uncited
+from qafd.answer.claims import CheckedClaim, Verdict, find_claims, find_missing, find_uncited, weakest
 from qafd.errors import DeadlineError, MalformedReplyError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
@@ -23,11 +23,6 @@ BORN = "Where was the singer of Paper Lanterns born?"
 VERDICTS = '{"verdicts": ["contradicted", "supported"]}'
 
 
-@pytest.fixture(scope="module")
-def songs(tmp_path_factory):
-    return KnowledgeGraph.sample("songbook", tmp_path_factory.mktemp("home"))
-
-
 def number_of(songs, text, question=BORN):
     sources = draft_answer(songs, songs.retrieve(question)).context.sources
     return next(s.number for s in sources if text in s.passage.text)
@@ -37,6 +32,7 @@ def asked(songs, reply, question=BORN):
     written = songs.answer(songs.retrieve(question), client=Recorded([reply])).written
     assert written is not None
     return written
+
 
 def test_a_negated_statement_looks_supported_until_a_model_reads_it(songs):
     n = number_of(songs, "born in Valparaíso")
@@ -66,7 +62,6 @@ def test_a_check_without_a_verdict_for_each_statement_is_an_error(songs, reply):
 
 def test_an_answer_without_sources_has_nothing_to_check(songs):
     assert Review.of(asked(songs, "She sings [999].")) is None
-
 
 
 def test_a_citation_resolves_to_document_place_and_sentence(songs):
@@ -147,6 +142,18 @@ def test_a_sentence_behind_the_last_citation_is_named(text, uncited):
     assert find_uncited(text) == uncited
 
 
+@pytest.mark.parametrize(("text", "claims"), [
+    ("She sang. He left Leer [2].", [("He left Leer", [2])]), ("[1]", [("", [1])]),
+    ("Item one\nItem two ends [1]", [("Item two ends", [1])]),
+    ("She sang [1][3].", [("She sang", [1]), ("She sang", [3])]),
+    ("Yes [1]. Then she left [2-4].", [("Yes", [1]), ("Then she left", [2, 3, 4])]),
+    ("Passage [2] says that she left.", [("she left.", [2])]),
+    ("As in passage [2], she left.", [("As in passage", [2])]),
+    ("In [1] she sang often [2].", [("In she sang often", [1]), ("she sang often", [2])])])
+def test_a_claim_is_the_sentence_before_its_citation_or_behind_a_pointer(text, claims):
+    assert list(find_claims(text)) == claims
+
+
 @pytest.mark.parametrize(("support", "cited", "missing", "weak"), [
     (0.29, (1,), (), True), (0.31, (1,), (), False), (0.0, (1,), ("1853",), False), (0.0, (), (), False)])
 def test_a_statement_is_weak_below_a_cosine(support, cited, missing, weak):
@@ -156,9 +163,16 @@ def test_a_statement_is_weak_below_a_cosine(support, cited, missing, weak):
 @pytest.mark.parametrize(("claim", "known", "missing"), [
     ("It cost 1,200.50 then", "It cost 1200.50", ()), ("It cost 1.200 then", "some 1200 coins", ()),
     ("It cost 12 then", "It cost 120", ("12",)), ("Then 3.5 m", "3,5 m", ()),
-    ("In Rome's harbor", "Rome", ()), ("In Romes", "Rome", ())])
+    ("In Rome's harbor", "Rome", ()), ("In Romes", "Rome", ()), ("Ada met Bo", "", ()),
+    ("Then Al met Ann, and Ann", "", ("Ann",)), ("It cost 1 200 in 1,500", "1200, 1500", ())])
 def test_numbers_are_compared_however_they_are_written(claim, known, missing):
     assert find_missing(claim, known) == missing
+
+
+def test_names_may_be_left_out_and_a_source_is_as_good_as_its_weakest_claim():
+    assert find_missing("Then Ann paid 12", "", names=False) == ("12",)
+    claims = [CheckedClaim("a", (1, 2), 0.5), CheckedClaim("b", (1,), 0.25), CheckedClaim("c", (3,), 0.125)]
+    assert [weakest(claims, source) for source in (1, 2, 3, 4)] == [0.25, 0.5, 0.125, 0]
 
 
 def test_an_error_of_the_model_is_raised_and_the_quoted_answer_needs_none(songs):

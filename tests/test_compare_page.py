@@ -14,7 +14,6 @@ def test_conditions_are_changed_on_the_page(home):
     knowledge.add_text("a.txt", "Ada Holt moved to Chile. Ada Holt moved to Peru.")
     knowledge.add_text("b.txt", "Ben Crane moved to Chile. Ben Crane moved to Norway.")
     app = page("explore", ws="people", q="Who moved to Chile and Peru?", tab="Conditions")
-    assert not app.exception
 
     def answers():
         [rows] = [table.value for table in app.dataframe if "Met by" in table.value.columns]

@@ -41,6 +41,27 @@ def test_a_control_of_explore_changes_the_retrieval(controls, effect, usual, hom
     assert effect(nodes(**controls), usual)
 
 
+@pytest.mark.parametrize(("controls", "sliders"), [
+    ({}, {"best_mass": ("Source mass: each tick below fills one more node", 0, 119, 30, 1),
+          "best_seeds": ("Passage seeds", 0, 14, 5, 1), "best_b": ("Factor b (hybrid)", 0, 4, 0.25, 0.1),
+          "best_entity_share": ("Entity share", 0, 1, 0.75, 0.01),
+          "best_top": ("Passages ranked", 1, 100, 20, 1)}),
+    ({"best_seeds": "18"}, {"best_seeds": ("Passage seeds", 0, 18, 18, 1)}),
+    ({"best_seeds": "99"}, {"best_seeds": ("Passage seeds", 0, 20, 5, 1)}),
+    ({"best_seeding": "keywords"}, {"best_seeds": ("Seeds N", 0, 119, 5, 1)}),
+    ({"best_rule": "source-unit"}, {"best_mass_source-unit": ("Source mass alpha", 0, 100, 10, 0.1)}),
+    ({"best_capacity": "degree"}, {"best_mass": ("Source mass (in mean capacities)", 0, 119, 30, 1)}),
+    ({"preset": "As in the paper"}, {"paper_mass": ("Source mass alpha", 0, 100, 50, 0.1),
+                                     "paper_seeds": ("Seeds N", 0, 105, 40, 1)}),
+    ({"preset": "Token budget"}, {"tokens_mass": ("Token budget", 0, 3428, 857, 1)})],
+    ids=lambda value: " ".join(value))
+def test_the_range_of_a_control_follows_the_graph_and_the_other_controls(controls, sliders, home):
+    app = page("explore", q=Q, more="true", **controls)
+    found = {slider.key: (slider.label, slider.min, slider.max, slider.value, slider.step)
+             for slider in app.slider}
+    assert {key: found[key] for key in sliders} == sliders
+
+
 def test_more_mass_by_the_control_wins_over_the_link(home):
     app = page("explore", tab="Table", q=Q, best_mass="5")
     linked = full(app.dataframe[0].value)

@@ -7,6 +7,8 @@ import sys
 import pytest
 from conftest import free_port, served
 
+pytestmark = pytest.mark.browser
+
 SECRETS = """
 [auth]
 redirect_uri = "http://127.0.0.1:{port}/oauth2callback"
@@ -53,7 +55,6 @@ def sign_in(view, url, account):
     view.get_by_role("button", name="Authorize").click()
 
 
-@pytest.mark.browser
 def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(browser, guarded):
     url, secrets = guarded
     view = browser.new_context().new_page()
@@ -72,7 +73,6 @@ def test_an_account_that_is_allowed_signs_in_is_named_and_signs_out(browser, gua
     view.context.close()
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("account", ["charles", "told", "unsaid"])
 def test_an_account_that_is_not_allowed_sees_nothing(account, browser, guarded):
     url, _ = guarded

@@ -142,16 +142,6 @@ def test_rst_keeps_its_titles_and_the_text_of_directives():
 
 
 TABLES = {
-    "grid": """\
-        +-------+------------------+
-        | Code  | What to do       |
-        +=======+==================+
-        | T-1   | Ask *Ada*, or    |
-        |       | wait             |
-        +-------+------------------+
-        | T-2   | Stop             |
-        +-------+------------------+
-        """,
     "simple": """\
         =====  ================
         Code   What to do
@@ -173,13 +163,6 @@ TABLES = {
                wait
            * - T-2
              - Stop
-        """,
-    "csv-table": """\
-        .. csv-table::
-           :header: Code, What to do
-
-           T-1, "Ask *Ada*, or wait"
-           T-2, Stop
         """,
 }
 

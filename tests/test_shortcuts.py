@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 
 from qafd.app.shortcuts import SHORTCUTS
 
+pytestmark = pytest.mark.browser
+
 
 def selected(page):
     return page.get_by_role("tab", selected=True).first
@@ -18,7 +20,6 @@ def has_focus(page, found):
     page.wait_for_function("one => document.activeElement === one", arg=found.element_handle())
 
 
-@pytest.mark.browser
 def test_keys_reach_question_tabs_table_picture_and_list(open_drawn):
     page = open_drawn()
     question = page.get_by_label("Question", exact=True)
@@ -46,7 +47,6 @@ def test_keys_reach_question_tabs_table_picture_and_list(open_drawn):
     expect(dialog).not_to_be_visible()
 
 
-@pytest.mark.browser
 def test_the_page_that_tab_reaches_is_outlined(open_drawn):
     page = open_drawn()
     link = page.get_by_role("link", name="Evaluate")
@@ -58,7 +58,6 @@ def test_the_page_that_tab_reaches_is_outlined(open_drawn):
     assert link.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
 
 
-@pytest.mark.browser
 def test_keys_zoom_walk_and_clear_the_selection(open_drawn):
     page = open_drawn()
     picture, node = page.locator(".panel"), page.locator("[data-node]").first
@@ -79,7 +78,6 @@ def test_keys_zoom_walk_and_clear_the_selection(open_drawn):
     expect(page).not_to_have_url(re.compile("node="))
 
 
-@pytest.mark.browser
 def test_keys_play_and_step_the_film(open_drawn):
     page = open_drawn("/lab?experiment=Timeline&over=Pushes&best_mass=60", drawn=".movie[data-painted]")
     movie = page.locator(".movie")
@@ -94,7 +92,6 @@ def test_keys_play_and_step_the_film(open_drawn):
     expect(movie).to_have_attribute("data-push", "0")
 
 
-@pytest.mark.browser
 def test_the_keys_can_be_turned_off(open_drawn):
     page = open_drawn("/settings?group=This+app", drawn="text=Single keys act")
     page.get_by_text("Single keys act").click()
