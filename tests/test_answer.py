@@ -8,7 +8,14 @@ from faults import serving
 from files import pdf
 
 from qafd.answer import Answer, AnswerChange, Citation, Review, Sentence
-from qafd.answer.claims import CheckedClaim, Verdict, find_claims, find_missing, find_uncited, weakest
+from qafd.answer.claims import (
+    CheckedClaim,
+    Verdict,
+    find_claims,
+    find_missing,
+    find_uncited,
+    weakest,
+)
 from qafd.errors import DeadlineError, MalformedReplyError, ModelError, ParameterError
 from qafd.ingest import index
 from qafd.ingest.reader import ModelChoice, choose
