@@ -21,7 +21,7 @@ AROUND = {
     "please tell me": "Could you please tell me: {}",
     "a request": "{} Please answer in one sentence.",
 }
-READERS = {"what asks": find_asking, "all": lambda doc, _: doc.text}
+READERS = {"what asks": find_asking, "all": lambda parse, _: parse.text}
 
 
 def measure(typed):

@@ -6,7 +6,7 @@ from qafd.graph import Graph
 from qafd.models.embedder import LocalEmbedder
 from qafd.plan import Planner
 from qafd.plan.asking import find_asking
-from qafd.reading.names.tagger import tagger
+from qafd.plan.question import parse_question
 from qafd.reasons import NoticeKind
 
 QUESTIONS = ("When was the lock gate of the canal rebuilt?", "How many oars does the ferry carry?",
@@ -18,8 +18,7 @@ BEFORE = ("Could you tell me {}", "Please explain to me {}", "I would like to kn
 
 
 def asking(text, *names):
-    spans = [(text.index(name), text.index(name) + len(name)) for name in names]
-    return find_asking(tagger()[0](text), spans)
+    return find_asking(parse_question(text), lambda _: [text.index(name) for name in names])
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

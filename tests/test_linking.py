@@ -7,8 +7,8 @@ import pytest
 from rapidfuzz.distance import OSA
 
 from qafd.graph import Graph
-from qafd.plan.linking import Names, is_misspelled, named_in, names_of
-from qafd.reading.names.tagger import tagger
+from qafd.plan.linking import Names, is_misspelled, link_names, names_of
+from qafd.plan.question import parse_question
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, notice
 
@@ -20,10 +20,9 @@ def names_in(*names, vectors=None):
 
 def linked(names, question, vector=(1.0, 0.0)):
     """The links of a question all of whose names have one vector."""
-    nlp, _ = tagger()
-    named = list(named_in(nlp(question)))
-    return names.link(question, named, names.find(question, nlp.Defaults.stop_words),
-                      lambda _: np.array(vector, np.float32), nlp.Defaults.stop_words)
+    parse = parse_question(question)
+    return link_names(parse, names, names.find(question, parse.common),
+                      lambda _: np.array(vector, np.float32))
 
 
 @pytest.mark.parametrize(("second", "stands"), [(0.81, True), (0.79, False)])
@@ -49,18 +48,29 @@ def test_one_word_of_a_name_means_its_only_bearer():
                                     names="Jana Novak, Pavel Novak"),)
 
 
+@pytest.mark.parametrize(("question", "told"), [
+    ("Where did Zorbl live?", (NoticeKind.NAME_UNKNOWN, {"name": "Zorbl"})),
+    ("Where is the Bridge?", None),  # which a dictionary has
+    ("Where did Countess Lovelace live?", (NoticeKind.NAME_UNKNOWN, {"name": "Countess Lovelace"})),
+    ("What did Ada Zorbl's mill cost?", (NoticeKind.NAME_IN_PART, {"name": "Ada Zorbl", "part": "Ada"})),
+    ("What did Countess Ada own?", None)])
+def test_a_name_that_no_entity_has_is_told_unless_a_dictionary_has_its_words(
+        question, told):
+    notices = linked(names_in("Ada", "Rome"), question).notices
+    assert [(one.kind, one.values) for one in notices] == ([told] if told else [])
+
+
 @pytest.mark.parametrize("question", ["Which film is primarily in English?",
                                       "Which English film is it?"])
 def test_a_language_is_known_without_the_word(question):
     links = linked(names_in("English Language", "Ada Byron"), question)
-    assert (links.keys, links.written, links.notices) == (
-        ("english language",), (("English", "english language"),), ())
+    assert (links.keys, links.notices) == (("english language",), ())
 
 
 def test_a_stand_in_is_written_without_its_article():
     links = linked(names_in("Rome", "Ada Byron", vectors=np.array([[0, 1], [1, 0]], np.float32)),
                    "Who was the Countess Lovelace?")
-    assert links.written == (("Countess Lovelace", "ada byron"),)
+    assert tuple(links.written) == (("Countess Lovelace", "ada byron"),)
 
 
 def test_a_company_is_not_the_person_of_its_name_where_the_graph_has_both():

@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 
-from qafd.plan.kinds import Asked, find_asked, rate_kind
-from qafd.reading.names.languages import ENGLISH, language_of
+from qafd.plan.kinds import Asked, rate_kind
+from qafd.plan.question import parse_question
 from qafd.reading.text import canonical
-from qafd.reading.text.bm25 import content_words, stem, stems, words
+from qafd.reading.text.bm25 import stem, stems, words
 from qafd.reading.text.lines import is_row
 from qafd.reading.text.scripts import length
 from qafd.records import Floats, QueryPlan, Vectors, node_id
@@ -109,8 +109,8 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
     asked, named = _weigh_words(plan, passages), stems(" ".join(plan.names))
     # A sentence that answers often has "she" instead of a name.
     unnamed = {word: weight for word, weight in asked.items() if word not in named}
-    known = frozenset(words(plan.words))
-    kind = find_asked(plan.words) if language_of(plan.words, least=1) == ENGLISH else None
+    parse = parse_question(plan.words)
+    known, kind = parse.words, parse.asked if parse.is_english else None
     terms = tuple(canonical(keyword.text) for keyword in plan.keywords)
     names = store.passages.names({each.passage.chunk for each in candidates})
     cosines = [each.compare(plan) for each in candidates]
@@ -136,7 +136,7 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
 
 def _weigh_words(plan: QueryPlan, passages: Passages) -> dict[str, float]:
     """Return how rare the question's words are in all passages, by stem; words that none has weigh 0."""
-    asked = content_words(plan.words)
+    asked = parse_question(plan.words).content
     spread = passages.bm25.spread(asked)
     rarity = np.where(spread > 0, np.log1p((len(passages) - spread + 0.5) / (spread + 0.5)), 0.0)
     weights: dict[str, float] = {}

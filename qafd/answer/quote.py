@@ -8,8 +8,8 @@ import numpy as np
 
 from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose
-from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, is_kind, rate_kind
-from qafd.reading.names.languages import ENGLISH, language_of
+from qafd.plan.kinds import Asked, Beyond, rate_kind
+from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import content_words, stems, words
 from qafd.reading.text.lines import is_row, row_cells
 from qafd.reading.text.plaintext import has_digit
@@ -33,7 +33,7 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
 
     Of a comparison, summary or list the first sentences are the best about each name of the question.
     """
-    unknown, beyond = find_unknown(plan, store), find_beyond(plan.words)
+    unknown, beyond = find_unknown(plan, store), parse_question(plan.words).beyond
     candidates = read_candidates(retrieval.passages[:PASSAGES], store)
     if not candidates:
         return Answer((), (), 0.0, unknown, beyond)
@@ -67,14 +67,14 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
     The kind of thing asked for, as in "which country", is not among them: answers seldom
     repeat it. In other languages than English only names count: we know no other forms of their words.
     """
-    english = language_of(plan.words, least=1) == ENGLISH
+    parse = parse_question(plan.words)
     found: dict[str, None] = {}
     for keyword in plan.keywords:
-        if keyword.level == "low" or english:
+        if keyword.level == "low" or parse.is_english:
             for word in content_words(keyword.text):
                 # The "s" of "Steve Jobs's" is no word that a document could mention.
                 letter = len(word) == 1 and word.isascii() and word.isalpha()
-                if not letter and not is_kind(word, plan.words) and not store.passages.has_word(word):
+                if not letter and word not in parse.asking_words and not store.passages.has_word(word):
                     found[word] = None
     unknown: list[str] = []
     last = 0  # end of the last unknown word: names of several words stay whole
@@ -171,14 +171,15 @@ def find_cell(row: str, question: str, names: Sequence[SentenceName] = ()) -> in
     column has words of the question. Beside another one a column "Name" is not asked for: the name of
     the boat is in "Boat".
     """
-    asked, known, kind = stems(question), frozenset(words(question)), find_asked(question)
+    asked, parse = stems(question), parse_question(question)
     cells = row_cells(row)
     rates = []
     for column, value in cells:
         named = stems(column)
         rate = len(named & asked) / max(1, len(named))
-        if kind in _CELL_KINDS:
-            rate += 2 * rate_kind(kind, value, [name for name in names if name.text in value], known)
+        if parse.asked in _CELL_KINDS:
+            inside = [name for name in names if name.text in value]
+            rate += 2 * rate_kind(parse.asked, value, inside, parse.words)
         rates.append(0.0 if stems(value) <= asked else rate)
     for at, (column, _) in enumerate(cells):
         if column.casefold() == _NAME and any(rates[:at] + rates[at + 1:]):

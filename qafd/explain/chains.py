@@ -17,7 +17,8 @@ import numpy as np
 
 from qafd.explain.decomposition import Streams
 from qafd.explain.paths import row_name
-from qafd.plan.kinds import find_asked, rate_kind
+from qafd.plan.kinds import rate_kind
+from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import content_words, stem, words
 from qafd.records import Vectors, node_id
 from qafd.retrieve.base import RankedPassage
@@ -132,8 +133,8 @@ class _ChainSearch:
                  store: Workspace, end: int | None) -> None:
         self._graph, self._plan, self._diffusion = problem.layer, problem.plan, streams.diffusion
         self._problem, self._streams = problem, streams
-        self._kind, self._said = find_asked(self._plan.words), set(words(self._plan.words))
-        self._asked = _stems(self._plan.words)
+        parse = parse_question(self._plan.words)
+        self._kind, self._said, self._asked = parse.asked, parse.words, parse.stems
         self._seeds = self._diffusion.rows[self._diffusion.source > 0].tolist()
         self._joints: dict[int, dict[int, _Joint]] = defaultdict(dict)
         self._types: dict[int, SentenceName] = {}

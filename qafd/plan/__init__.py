@@ -1,9 +1,7 @@
 """Question to query plan: keywords of both levels, embedding, names in the graph, further questions."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from threading import Lock
-from typing import TYPE_CHECKING
 
 from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.graph import Graph
@@ -19,25 +17,18 @@ from qafd.models.prompts_answer import (
     read_plan,
 )
 from qafd.plan.asking import find_asking
-from qafd.plan.linking import Named, named_in, names_of
+from qafd.plan.linking import link_names, names_of
+from qafd.plan.question import QuestionParse, parse_question
 from qafd.plan.spelling import Vocabulary
-from qafd.reading.names.cjk import TERM
-from qafd.reading.names.foreign import names_of as names_in_other
-from qafd.reading.names.languages import ENGLISH, function_words, language_of
-from qafd.reading.names.tagger import tagger
 from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean
 from qafd.reading.text.scripts import is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Keyword, OnDemand, QueryPlan
 
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
-
 READ = 1500  # characters of a question that are read
 
 _PUT_RIGHT = (NoticeKind.NAME_ALIKE, NoticeKind.WORD_ALIKE)
-_READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
 
 
 class Planner:
@@ -88,64 +79,39 @@ class Planner:
         if len(asked) > READ:
             notices.append(notice(NoticeKind.QUESTION_CUT, count=len(asked), read=READ))
             asked = asked[:READ]
-        doc = self._tag(asked)
         heard = asked
-        if doc is not None and self._reads_passages:
-            heard = find_asking(doc, self._find_proper(doc))
+        if self._reads_passages:
+            heard = find_asking(parse_question(asked), self._find_proper)
         if heard != asked:
             notices.append(notice(NoticeKind.READ_IN_PART, text=heard))
-            doc = self._tag(heard)
-        plan, read = self._read(heard, doc)
+        plan, read = self._read(parse_question(heard))
         if read != heard:
             notices += [one for one in plan.notices if one.kind in _PUT_RIGHT]
-            plan, _ = self._read(read, self._tag(read))
+            plan, _ = self._read(parse_question(read))
         if read != asked or plain != question:
             plan = replace(plan, read=read)
         return replace(plan, question=question, notices=(*notices, *plan.notices))
 
-    def _tag(self, asked: str) -> "Doc | None":
-        """Return a text tagged and parsed, None for one that is not English."""
-        if language_of(asked, least=1) != ENGLISH:
-            return None
-        nlp, _ = tagger()
-        with _READING:
-            return nlp(asked)
+    def _find_proper(self, parse: QuestionParse) -> list[int]:
+        """Return where names of the graph begin that a text does not write small."""
+        return [start for _, start, end in self._names.find(parse.text, parse.common)
+                if not is_written_small(parse.text[start:end])]
 
-    def _find_proper(self, doc: "Doc") -> list[tuple[int, int]]:
-        """Return the places of names of the graph that a text does not write small."""
-        nlp, _ = tagger()
-        return [(start, end) for _, start, end in self._names.find(doc.text, nlp.Defaults.stop_words)
-                if not is_written_small(doc.text[start:end])]
-
-    def _read(self, asked: str, doc: "Doc | None") -> tuple[QueryPlan, str]:
+    def _read(self, parse: QuestionParse) -> tuple[QueryPlan, str]:
         """Return the plan of a text, and the text with its misspelled names put right."""
-        nlp, _ = tagger()
-        common = nlp.Defaults.stop_words
-        language = ENGLISH
-        if doc is not None:
-            found = self._names.find(asked, common)
-            named, themes = list(named_in(doc)), list(_themes(doc))
-        else:
-            language = language_of(asked, least=1)
-            common = common | function_words(language)
-            found = self._names.find(asked, common)
-            named, themes = _read_other(asked, language)
-        low = _distinct([*(asked[start:end] for _, start, end in found),
-                         *(span.text for span in named)])
-        keywords = _keywords(low, themes)
-        embed = self._embedder.embed
+        asked, embed = parse.text, self._embedder.embed
+        found = self._names.find(asked, parse.common)
+        links = link_names(parse, self._names, found, lambda text: embed([text])[0], self._vocabulary)
+        keywords = _keywords([*(asked[start:end] for _, start, end in found),
+                              *(phrase.text for phrase in parse.named)], parse.themes)
         vectors = OnDemand(lambda: embed([keyword.text for keyword in keywords]))
-        vocabulary = self._vocabulary
-        if vocabulary and language != ENGLISH:
-            vocabulary = replace(vocabulary, spread=None)
-        links = self._names.link(asked, named, found, lambda text: embed([text])[0], common, vocabulary)
         notices = [*links.respelled, *(links.notices if links.keys else ())]
-        if len(self._names) and named and not links.keys:
+        if len(self._names) and parse.named and not links.keys:
             notices.append(notice(NoticeKind.NO_NAME_KNOWN))
-        if self._embedder.name == LocalEmbedder.name and language != ENGLISH:
+        if self._embedder.name == LocalEmbedder.name and not parse.is_english:
             notices.append(notice(NoticeKind.NOT_ENGLISH))
         return (QueryPlan(asked, keywords, embed([asked])[0], vectors, links.keys, tuple(notices),
-                          written=links.written), links.read)
+                          written=tuple(links.written)), links.read)
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], planner: str) -> QueryPlan:
         """Return a local plan with the keywords that a language model named.
@@ -163,19 +129,6 @@ class Planner:
                 names[self._names.mean(keyword.text, vector) or ""] = None
         names.pop("", None)
         return replace(plan, keywords=kept, keyword_vectors=vectors, names=tuple(names), planner=planner)
-
-
-def _read_other(asked: str, language: str) -> tuple[list[Named], list[str]]:
-    """Return the names and the themes of a question in a language that the tagger does not read."""
-    seen, _ = names_in_other(asked, [(0, len(asked))], language)
-    named, themes = [], []
-    for start, end, kind in seen:
-        text = asked[start:end]
-        if kind == TERM and canonical(text):
-            themes.append(text)
-        elif canonical(text):
-            named.append(Named(text, start, end, kind))
-    return named, themes
 
 
 def plan_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
@@ -225,21 +178,11 @@ def _keep_readable(client: LLM, read: Callable[[str], object]) -> LLM:
     return replace(client, accepts=is_readable) if isinstance(client, Metered) else client
 
 
-def _themes(doc: "Doc") -> Iterator[str]:
-    """Yield noun phrases without their leading function words."""
-    for phrase in doc.noun_chunks:
-        tokens = list(phrase)
-        while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
-            tokens = tokens[1:]
-        if tokens:
-            yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
-
-
 def _keywords(names: Sequence[str], themes: Iterable[str]) -> tuple[Keyword, ...]:
-    """Return the names of a question, then the themes that are none of them."""
-    taken = {canonical(text) for text in names}
-    high = [text for text in _distinct(themes) if canonical(text) not in taken]
-    return (*(Keyword(text, "low") for text in names), *(Keyword(text, "high") for text in high))
+    """Return the different names of a question, then the themes that are none of them."""
+    low = _distinct(names)
+    high = _distinct([*low, *themes])[len(low):]
+    return (*(Keyword(text, "low") for text in low), *(Keyword(text, "high") for text in high))
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -1,10 +1,12 @@
 """The part of a text that asks, without greetings and requests around it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from qafd.plan.question import QuestionParse
+
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span, Token
+    from spacy.tokens import Span, Token
 
 WH = frozenset(("WDT", "WP", "WP$", "WRB"))
 """Tags of words that ask."""
@@ -13,38 +15,34 @@ _TALKERS = frozenset(("i", "we", "you"))
 _SUBJECTS = frozenset(("nsubj", "nsubjpass"))
 _CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
 
-Name = tuple[int, int]
-"""First and last + 1 character of a name in the question."""
 
-
-def find_asking(doc: "Doc", names: Sequence[Name]) -> str:
-    """Return the part of a text that asks, with its facts; all of it where nothing asks.
+def find_asking(parse: QuestionParse, find_names: Callable[[QuestionParse], Sequence[int]]) -> str:
+    """Return the part of a text that asks, with its facts; all of it where nothing asks, or not in English.
 
     Of several sentences those with a question mark ask, or else those that express a wish to know. Of
     "Could you tell me who wrote it?" the clause is kept. Sentences about the writer or the reader alone,
-    without a number, are left out, and so are greetings, thanks and requests. Those stay that have one
-    of `names` or precede a question that leans on them: a pronoun for something else comes before its
+    without a number, are left out, and so are greetings, thanks and requests. Those stay that have a
+    known name or precede a question that leans on them: a pronoun for something else comes before its
     nouns, or it has no name and fewer than three words of content.
 
     Parameters
     ----------
-    doc : Doc
-        An English text, tagged and parsed.
-    names : sequence of (start, end)
-        The places in it of names that the graph knows.
+    find_names : callable
+        Returns where names begin that the graph knows; asked only of several sentences.
 
     Examples
     --------
-    >>> from qafd.reading.names.tagger import tagger
-    >>> find_asking(tagger()[0]("Hi! Could you tell me who wrote the rules? Thanks a lot."), ())
+    >>> from qafd.plan.question import parse_question
+    >>> find_asking(parse_question("Hi! Could you tell me who wrote the rules? Thanks."), lambda _: ())
     'who wrote the rules?'
     """
-    sentences = list(doc.sents)
+    sentences = [] if parse.doc is None else list(parse.doc.sents)
     asking = [one.text.endswith("?") for one in sentences]
     if not any(asking):
         asking = [_asked_clause(one) is not None for one in sentences]
     if not any(asking):
-        return doc.text
+        return parse.text
+    names = find_names(parse) if len(sentences) > 1 else ()
     parts: list[str] = []
     for number, sentence in enumerate(sentences):
         if asking[number]:
@@ -106,11 +104,11 @@ def _tells_of_matter(sentence: Sequence["Token"]) -> bool:
     return bool(subjects) and any(token.pos_ == "NUM" for token in sentence)
 
 
-def _has_name(sentence: "Span", names: Sequence[Name]) -> bool:
-    return any(sentence.start_char <= start < sentence.end_char for start, _ in names)
+def _has_name(sentence: "Span", names: Sequence[int]) -> bool:
+    return any(sentence.start_char <= start < sentence.end_char for start in names)
 
 
-def _leans(sentence: "Span", names: Sequence[Name]) -> bool:
+def _leans(sentence: "Span", names: Sequence[int]) -> bool:
     """Return True if a question needs the sentence before it to be understood."""
     if _has_name(sentence, names):
         return False

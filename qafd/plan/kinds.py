@@ -69,7 +69,7 @@ def find_beyond(question: str) -> Beyond | None:
     >>> str(find_beyond("Did she never visit Kew?")), find_beyond("When did she not visit Kew?")
     ('negation', None)
     """
-    if _find(question, _phrases()["several"]) == 0:
+    if begins(question, "several"):
         return Beyond.SEVERAL
     asked = find_asked(question)
     closed = asked == Asked.OPEN and _find(question, _phrases()["open"]) is None
@@ -79,12 +79,12 @@ def find_beyond(question: str) -> Beyond | None:
             return kind
     if _find(question, _phrases().get(f"{form}_several", ())) is not None:
         return Beyond.SEVERAL
-    return Beyond.CLOSED if closed and begins_closed(question) else None
+    return Beyond.CLOSED if closed and begins(question, "closed") else None
 
 
-def begins_closed(question: str) -> bool:
-    """Return True if a question begins as those of yes or no do."""
-    return _find(question, _phrases()["closed"]) == 0
+def begins(question: str, kind: str) -> bool:
+    """Return True if a question begins with a phrase of a list of the lexicon."""
+    return _find(question, _phrases()[kind]) == 0
 
 
 def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Iterable[str]) -> float:
@@ -106,12 +106,12 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
     return 0.5 if types or asked == Asked.OPEN and is_row(text) else 0.0
 
 
-def is_kind(word: str, question: str) -> bool:
-    """Return True for a word that asks, as "compare" and the "country" of "In which country?"."""
-    if any(word in _phrases().get(kind, ()) for kind in Beyond):
-        return True
+def find_asking_words(question: str) -> frozenset[str]:
+    """Return the words that ask, as "compare" and the "country" of "In which country?"."""
     asked = words(question)
-    return any(before in ("which", "what", "many") and noun == word for before, noun in pairwise(asked))
+    found = {word for word in asked if any(word in _phrases().get(kind, ()) for kind in Beyond)}
+    return frozenset(found | {
+        noun for before, noun in pairwise(asked) if before in ("which", "what", "many")})
 
 
 def _find(question: str, phrases: Iterable[str]) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,25 +14,20 @@ from rapidfuzz.process import extract
 
 from qafd.graph import Graph
 from qafd.plan.name_columns import NameColumns, columns_of, without_mark
+from qafd.plan.question import Phrase, QuestionParse
 from qafd.plan.spelling import Vocabulary, common_words, right_word
-from qafd.reading.names import TYPES, proper_runs
 from qafd.reading.names.tagger import is_in_dictionary
 from qafd.reading.text import NameIndex, as_typed, canonical, singular, variants, words_of
 from qafd.reading.text.scripts import bears_no_capital, is_other, is_written_small
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import Vectors, node_id
 
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
-
 WRONG = 0.15  # share of letters up to which a name of several words is another one misspelled
 LONG = 6  # letters that a single word must have
 SLIPS = 9  # letters from which a word may have two slips, else one
 NEAREST = 0.8  # cosine from which a name stands for one that the graph does not know
-SOUGHT = TYPES - {"NORP", "LANGUAGE"}  # single words of these types ought to be names
-CALLED = frozenset(("ORG", ""))  # kinds, "" untold, that may go by one word of their names as persons do
-SHORTEST = 3  # letters of such a word
-TOLD = 4  # unknown names of a question that are told one by one
+SHORTEST = 3  # letters of a word that means a longer name with it, or ought to be a name
+TOLD = 4  # unknown names of a question, or meanings of a word, that are told one by one
 
 _DETERMINER = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 
@@ -43,16 +38,6 @@ class FoundName(NamedTuple):
     key: str
     start: int
     end: int
-
-
-@dataclass(frozen=True)
-class Named:
-    """A name at `start:end` of a question, and its kind."""
-
-    text: str
-    start: int
-    end: int
-    kind: str
 
 
 class Way(Enum):
@@ -70,22 +55,6 @@ class NameLink(NamedTuple):
     key: str
     way: Way
     near: float | None = None
-
-
-@dataclass(frozen=True)
-class Links:
-    """The names of a question as keys of entities, and notices for people.
-
-    `keys` are those found and the stand-ins; `read` is the question with the names that are spelled
-    alike in the place of misspelled ones and with the words of `respelled` put right; `written` has
-    its writing of other stand-ins, each with its key. `notices` are of names.
-    """
-
-    keys: tuple[str, ...]
-    notices: tuple[Notice, ...]
-    read: str
-    written: tuple[tuple[str, str], ...]
-    respelled: tuple[Notice, ...]
 
 
 class Names:
@@ -106,7 +75,7 @@ class Names:
         self._columns = columns or NameColumns.build(graph)
         self._merged = {name: key for name, key in (merged or {}).items()
                         if self._is_key(key) and not self._is_key(name)}
-        self._typed = self._type_merged()
+        self._typed = {as_typed(name): self._merged[name] for name in sorted(self._merged)}
         self._indexed: tuple[str, NameIndex] | None = None
 
     def __len__(self) -> int:
@@ -114,16 +83,6 @@ class Names:
 
     def _is_key(self, name: str) -> bool:
         return self._columns.keys.find(name) is not None
-
-    def _type_merged(self) -> dict[str, str]:
-        """Return the changes that merged names make to the typed ones."""
-        columns, typed = self._columns, dict[str, str]()
-        for name in sorted(self._merged):
-            form = as_typed(name)
-            known = columns.typed.find(form)
-            if known is None or columns.keys[columns.meant[known]] < name:
-                typed[form] = self._merged[name]
-        return typed
 
     def _mean(self, typed: str) -> str | None:
         """Return the key that a typed name means."""
@@ -158,7 +117,7 @@ class Names:
                 found.append(columns.keys[columns.sharing[at]])
         return tuple(one for one in found if one != key)
 
-    def find(self, asked: str, common: set[str]) -> list[FoundName]:
+    def find(self, asked: str, common: Collection[str]) -> list[FoundName]:
         """Return names in a text by longest match; lower-case terms only when there is nothing else.
 
         Accents and dashes do not matter. In a text typed without capitals single words count as
@@ -171,23 +130,21 @@ class Names:
             capital = not capitals or any(map(str.isupper, letters)) or any(map(bears_no_capital, letters))
             if " " in one.key or (one.key not in common and capital):
                 found.append(one)
-        return [one for one in found if not self._is_term(one.key)] or found
+        return [one for one in found if not is_written_small(self.show(one.key))] or found
 
     def candidates(self, name: str, vector: Callable[[], Vectors], ways: Collection[Way] = tuple(Way)
                    ) -> Iterator[NameLink]:
         """Yield the entities that a name may mean, the best first.
 
-        It is the name as typed or that of a language, a word of longer names, the name spelled most
-        alike (see `alike`), or, of two words or more, the one whose vector is nearest to `vector`,
-        shape (d,), which is asked for only then.
+        It is the name as typed, a word of up to four longer names where it has a
+        capital, the name spelled most alike (see `alike`), or, of two words or more, the one whose vector
+        is nearest to `vector`, shape (d,), which is asked for only then.
         """
         key = canonical(name)
-        if Way.TYPED in ways:
-            known = self.get(key) or self.get(f"{key} language")
-            if known:
-                yield NameLink(known, Way.TYPED)
-        if Way.WORD in ways:
-            yield from (NameLink(bearer, Way.WORD) for bearer in self.bearers(key))
+        if Way.TYPED in ways and (known := self.get(key)):
+            yield NameLink(known, Way.TYPED)
+        if Way.WORD in ways and name[0].isupper() and len(bearers := self.bearers(key)) <= TOLD:
+            yield from (NameLink(bearer, Way.WORD) for bearer in bearers)
         if Way.SLIP in ways and (alike := self.alike(key)):
             yield NameLink(alike, Way.SLIP)
         vectors, rows = self._columns.vectors, self._columns.rows
@@ -204,9 +161,9 @@ class Names:
 
     def bearers(self, word: str) -> list[str]:
         """Return the keys of the entities whose names of several words begin or end with a canonical one: of
-        "Pavel" all who are called so."""
+        "Pavel" all who are called so; of a word of the dictionary none."""
         typed = as_typed(word)
-        if " " in typed or len(typed) < SHORTEST:
+        if " " in typed or len(typed) < SHORTEST or is_in_dictionary(typed):
             return []
         names = [self._columns.typed[at] for at in self._columns.typed.having(typed)]
         found: dict[str, None] = {}
@@ -235,80 +192,6 @@ class Names:
             if slips == min(found.values(), default=slips) and is_misspelled(typed, name):
                 found[self._mean(name) or ""] = slips
         return found.popitem()[0] if len(found) == 1 else ""
-
-    def link(self, asked: str, named: Sequence[Named], found: Sequence[FoundName],
-             embed: Callable[[str], Vectors], common: set[str],
-             vocabulary: Vocabulary | None = None) -> Links:
-        """Return the entities that a question names or means, given the names found in it.
-
-        Parameters
-        ----------
-        named : sequence of Named
-            The names that a tagger finds, see `named_in`.
-        embed : callable
-            The vector of a name that the graph does not have, shape (d,).
-        common : set of str
-            Words that are no names.
-        vocabulary : Vocabulary, optional
-            Where it is known, a word of the question that no passage has means the name that
-            it is by a slip, taken for a name or not; another one in small letters is read as the
-            known word that is one slip away (`qafd.plan.spelling.right_word`).
-        """
-        links = _Links(asked, self.show, list(found))
-        for span in named:
-            if not set(canonical(span.text).split()) <= common:  # a tagger takes "Whom" for a name
-                self._link_name(links, span, embed)
-        if vocabulary:
-            taken = [(one.start, one.end) for one in links.found]
-            taken += [*links.right, *((span.start, span.end) for span in named)]
-            for word, start, end in words_of(asked):
-                free = not any(start < b and a < end for a, b in taken)
-                if free and word not in common:
-                    self._link_word(links, word, start, end, vocabulary)
-        return links.finish()
-
-    def _link_name(self, links: "_Links", span: Named, embed: Callable[[str], Vectors]) -> None:
-        """Link a name of a tagger to the best candidate; one that contains known names only by slips."""
-        key = canonical(span.text)
-        parts = [one for one in links.found if span.start < one.end and one.start < span.end]
-        if parts and (self.get(key) or any(
-                one.start <= span.start and span.end <= one.end for one in parts)):
-            return
-        ways = {Way.SLIP} if parts else self._choose_ways(span, key)
-        found = self.candidates(span.text, lambda: embed(span.text), ways)
-        best = next(found, None)
-        if best is None:
-            links.tell_unknown(span, parts)
-            return
-        links.found = [one for one in links.found if one not in parts]
-        if best.way == Way.WORD:
-            bearers = [best.key, *(one.key for one in found if one.way == Way.WORD)]
-            links.shorten(_bare(span.text), key, bearers)
-        elif best.way != Way.TYPED:
-            links.stand_in(span.start, span.text, best.key, best.near)
-        elif self.get(key):
-            links.keys[best.key] = None
-        else:
-            links.stand(span.text, best.key)
-
-    def _choose_ways(self, span: Named, key: str) -> set[Way]:
-        """Return all ways, without that by a word if a name cannot be one of a longer one, as a last name."""
-        called = span.kind == "PERSON" or span.kind in CALLED and not is_in_dictionary(key)
-        may = called and span.text[0].isupper() and len(self.bearers(key)) <= TOLD
-        return set(Way) if may else set(Way) - {Way.WORD}
-
-    def _link_word(self, links: "_Links", word: str, start: int, end: int, vocabulary: Vocabulary) -> None:
-        """Link a word outside of names that no passage has and that is a name by a slip, or put it right
-        where it is another word by a slip."""
-        key, typed = self.alike(word), links.asked[start:end]
-        spread = vocabulary.spread if typed.islower() else None
-        if key in links.keys or not (key or spread) or vocabulary.heard(word):
-            return
-        if key:
-            links.stand_in(start, typed, key)
-            links.found = [one for one in links.found if not self._is_term(one.key)]
-        elif spread and (right := right_word(typed, spread)):
-            links.respell(start, typed, right)
 
     def matches(self, text: str, plural: bool = False) -> Iterator[FoundName]:
         """Yield all names in a text by longest match, also in the `plural` if wanted."""
@@ -347,81 +230,149 @@ class Names:
             names |= {columns.typed[at] for at in columns.opened[places.start:places.stop].tolist()}
         return NameIndex(names)
 
-    def _is_term(self, key: str) -> bool:
-        return is_written_small(self.show(key))
-
 
 @dataclass
-class _Links:
-    """The links of a question so far: names found in it, keys that replace others, notices for people
-    about names and other words, and corrections of misspelled ones."""
+class Links:
+    """The names of a question as keys of entities, and notices for people.
 
-    asked: str
-    show: Callable[[str], str]
+    `found` are the names in it, `others` the keys of entities that it names in another way, `written` its
+    writing of those that are not spelled alike, each with its key. `told` are notices of names and
+    `respelled` those of other words, `right` the words that replace misspelled ones, by place.
+    """
+
+    parse: QuestionParse
+    names: Names
     found: list[FoundName]
-    keys: dict[str, None] = field(default_factory=dict)
+    others: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
     respelled: list[Notice] = field(default_factory=list)
     right: dict[tuple[int, int], str] = field(default_factory=dict)
     written: dict[tuple[str, str], None] = field(default_factory=dict)
 
-    def stand(self, typed: str, key: str) -> None:
-        """Replace a typed name by an entity, and keep the text."""
-        self.keys[key] = None
-        self.written[bare_name(typed), key] = None
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all entities that the question names."""
+        return tuple(dict.fromkeys([*(one.key for one in self.found), *self.others]))
 
-    def tell_unknown(self, span: Named, parts: Sequence[FoundName]) -> None:
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The notices of names, as many as are reported one by one, and the number of the others."""
+        left = len(self.told) - TOLD
+        more = [notice(NoticeKind.MORE_UNKNOWN, count=left)] if left > 0 else []
+        return (*self.told[:TOLD], *more)
+
+    @property
+    def read(self) -> str:
+        """The question with misspelled words put right."""
+        read = self.parse.text
+        for (start, end), word in sorted(self.right.items(), reverse=True):
+            read = read[:start] + word + read[end:]
+        return read
+
+    def link_name(self, phrase: Phrase, embed: Callable[[str], Vectors]) -> None:
+        """Link a name to the best candidate; one that contains known names only by slips."""
+        text, start, end = phrase
+        parts = [one for one in self.found if start < one.end and one.start < end]
+        known = self.names.get(canonical(text)) is not None
+        if parts and (known or any(one.start <= start and end <= one.end for one in parts)):
+            return
+        links = self.names.candidates(text, lambda: embed(text), {Way.SLIP} if parts else tuple(Way))
+        best = next(links, None)
+        if best is None:
+            self._tell_unknown(phrase, parts)
+            return
+        self.found = [one for one in self.found if one not in parts]
+        if best.way == Way.WORD:
+            bearers = [best.key, *(one.key for one in links if one.way == Way.WORD)]
+            self._shorten(bare_name(text), bearers)
+        elif best.way == Way.TYPED:
+            self.others[best.key] = None
+            if not known:
+                self.written[bare_name(text), best.key] = None
+        else:
+            self._replace(phrase, best)
+
+    def link_word(self, phrase: Phrase, vocabulary: Vocabulary) -> None:
+        """Link a word outside of names that no passage has and that is a name by a slip, or put it right
+        where it is another word by a slip."""
+        word, start, end = phrase
+        typed = self.parse.text[start:end]
+        key = self.names.alike(word)
+        spread = vocabulary.spread if self.parse.is_english and typed.islower() else None
+        if key in self.others or not (key or spread) or vocabulary.heard(word):
+            return
+        if key:
+            self._replace(Phrase(typed, start, end), NameLink(key, Way.SLIP))
+            self.found = [one for one in self.found if not is_written_small(self.names.show(one.key))]
+        elif spread and (right := right_word(typed, spread)):
+            self.respelled.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=right))
+            self.right[start, end] = right
+
+    def _tell_unknown(self, phrase: Phrase, parts: Sequence[FoundName]) -> None:
         """Note that no entity has a name, or only a part of it; unless one word may be none."""
-        key = canonical(span.text)
-        if parts and span.kind == "PERSON":
-            part = self.asked[parts[0].start:parts[0].end]
-            self.told.append(notice(NoticeKind.NAME_IN_PART, name=_bare(span.text), part=part))
-        elif not parts and (" " in key or (span.kind in SOUGHT and len(key) > 2)):
-            self.told.append(notice(NoticeKind.NAME_UNKNOWN, name=_bare(span.text)))
+        name = _bare(phrase.text)
+        known = [self.parse.text[part.start:part.end] for part in parts]
+        strange = [word for word in set(name.split()).difference(" ".join(known).split())
+                   if len(word) >= SHORTEST and not word.islower() and not is_in_dictionary(word.lower())]
+        if not parts and (" " in name or strange):
+            self.told.append(notice(NoticeKind.NAME_UNKNOWN, name=name))
+        elif parts and strange:
+            self.told.append(notice(NoticeKind.NAME_IN_PART, name=name, part=known[0]))
 
-    def shorten(self, typed: str, word: str, bearers: Sequence[str]) -> None:
+    def _shorten(self, typed: str, bearers: Sequence[str]) -> None:
         """Replace one word of a name by its only bearer, or report the candidates.
 
         A bearer all of whose other words are in the dictionary, as "Pavel Bridge", is only reported.
         """
-        others = set(as_typed(bearers[0]).split(" ")) - {as_typed(word)}
+        others = set(as_typed(bearers[0]).split(" ")) - {as_typed(canonical(typed))}
+        shown = ", ".join(map(self.names.show, bearers))
         if len(bearers) == 1 and not all(map(is_in_dictionary, others)):
-            self.stand(typed, bearers[0])
-            self.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=self.show(bearers[0])))
+            self.others[bearers[0]] = self.written[typed, bearers[0]] = None
+            self.told.append(notice(NoticeKind.NAME_SHORT, name=typed, other=shown))
         else:
-            self.told.append(notice(NoticeKind.NAME_SHARED, name=typed,
-                                    names=", ".join(map(self.show, bearers))))
+            self.told.append(notice(NoticeKind.NAME_SHARED, name=typed, names=shown))
 
-    def stand_in(self, start: int, typed: str, key: str, similarity: float | None = None) -> None:
-        """Replace the name typed from `start` on by an entity, once: spelled alike, or near it."""
-        if key in self.keys:
+    def _replace(self, phrase: Phrase, link: NameLink) -> None:
+        """Replace a name by an entity, once: spelled alike, or near it."""
+        if link.key in self.others:
             return
-        self.keys[key] = None
-        name = self.show(key)
-        typed = _bare(typed)
-        if similarity is None:
+        self.others[link.key] = None
+        name, typed = self.names.show(link.key), _bare(phrase.text)
+        if link.near is None:
             self.told.append(notice(NoticeKind.NAME_ALIKE, name=typed, other=name))
-            self.right[start, start + len(typed)] = name if _capitals(self.asked) else name.lower()
+            if not _DETERMINER.match(typed):
+                name = _DETERMINER.sub("", name)
+            self.right[phrase.start, phrase.start + len(typed)] = (
+                name if _capitals(self.parse.text) else name.lower())
         else:
-            self.stand(typed, key)
-            self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name,
-                                    similarity=similarity))
+            self.written[bare_name(typed), link.key] = None
+            self.told.append(notice(NoticeKind.NAME_NEAR, name=typed, other=name, similarity=link.near))
 
-    def respell(self, start: int, typed: str, word: str) -> None:
-        """Read the word typed from `start` on as another one."""
-        self.respelled.append(notice(NoticeKind.WORD_ALIKE, name=typed, other=word))
-        self.right[start, start + len(typed)] = word
 
-    def finish(self) -> Links:
-        """Return the links, with as many unknown names as are reported one by one."""
-        told = self.told[:TOLD]
-        if len(self.told) > TOLD:
-            told.append(notice(NoticeKind.MORE_UNKNOWN, count=len(self.told) - TOLD))
-        read = self.asked
-        for (start, end), name in sorted(self.right.items(), reverse=True):
-            read = read[:start] + name + read[end:]
-        keys = dict.fromkeys([*(one.key for one in self.found), *self.keys])
-        return Links(tuple(keys), tuple(told), read, tuple(self.written), tuple(self.respelled))
+def link_names(parse: QuestionParse, names: Names, found: Sequence[FoundName],
+               embed: Callable[[str], Vectors], vocabulary: Vocabulary | None = None) -> Links:
+    """Return the entities that a question names or means, given the names `found` in it.
+
+    Parameters
+    ----------
+    embed : callable
+        The vector of a name that the graph does not have, shape (d,).
+    vocabulary : Vocabulary, optional
+        Where it is known, a word of the question that no passage has means the name that
+        it is by a slip, taken for a name or not; another one in small letters is read as the
+        known word that is one slip away (`qafd.plan.spelling.right_word`).
+    """
+    links = Links(parse, names, list(found))
+    for phrase in parse.named:
+        if not parse.common.issuperset(canonical(phrase.text).split()):  # a tagger takes "Whom" for a name
+            links.link_name(phrase, embed)
+    if vocabulary:
+        taken = [(start, end) for _, start, end in (*links.found, *parse.named)] + list(links.right)
+        for word, start, end in words_of(parse.text):
+            free = not any(start < last and first < end for first, last in taken)
+            if free and word not in parse.common:
+                links.link_word(Phrase(word, start, end), vocabulary)
+    return links
 
 
 def is_misspelled(typed: str, name: str) -> bool:
@@ -475,12 +426,3 @@ def entities_named(graph: Graph, names: Iterable[str]) -> dict[str, str]:
     known = names_of(graph)
     ids = {name: node_id("entity", key) for name in names if (key := known.get(canonical(name)))}
     return {name: key for name, key in ids.items() if key in graph.row}
-
-
-def named_in(doc: "Doc") -> Iterator[Named]:
-    """Yield named entities and other proper nouns, without numbers and dates."""
-    blocked = {token.i for entity in doc.ents for token in entity}
-    spans = [entity for entity in doc.ents if entity.label_ in TYPES]
-    for span in [*spans, *(run for part in doc.sents for run in proper_runs(part, blocked))]:
-        if canonical(span.text):
-            yield Named(span.text, span.start_char, span.end_char, span.label_)

@@ -13,6 +13,7 @@ from qafd.reading.text import as_typed, canonical, words_in_tree
 from qafd.records import Nodes
 
 _REGION = re.compile(r"(?<=\w)-[A-Z]{2}$")  # of a language tag such as en-GB
+_LANGUAGE = " language"  # "English" is the English language
 _MARK = re.compile(r"(?<=\S) \[[^\[\]]+\]$")  # by which an imported graph tells nodes of one name apart
 
 
@@ -63,6 +64,8 @@ class NameColumns:
         place = {key: at for at, key in enumerate(keys)}
         namesakes = _group_namesakes(keys)
         meant = {as_typed(key[:-3]): place[key] for key, at in name_of.items() if _REGION.search(names[at])}
+        languages = [key for key in keys if key.endswith(_LANGUAGE)]
+        meant |= {as_typed(key.removesuffix(_LANGUAGE)): place[key] for key in languages}
         meant |= {name: place[some[0]] for name, some in namesakes.items()}
         meant |= {as_typed(key): at for key, at in place.items()}
         typed = sorted(meant)

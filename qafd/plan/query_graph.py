@@ -9,13 +9,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from qafd.plan.kinds import begins_closed
-from qafd.reading.names.languages import ENGLISH, language_of
+from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
 _NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
-_QUESTION = re.compile(r"\b(?:wh(?:o(?:m|se)?|at|ich|ere|en|y)|how)\b", re.I)
+_QUESTION = ("who", "whom", "whose", "what", "which", "where", "when", "why", "how")
 _CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
 _LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
 _EXCLUDING = re.compile(r"\b(?:besides|other than|apart from|aside from|except(?: for)?|excluding|if not) "
@@ -173,9 +172,10 @@ def seeks(plan: QueryPlan) -> bool:
 
     A question of yes or no does not. One in another language than English does.
     """
-    if language_of(plan.words, least=1) != ENGLISH or _QUESTION.search(plan.words):
+    parse = parse_question(plan.words)
+    if not parse.is_english or not parse.words.isdisjoint(_QUESTION):
         return True
-    return not begins_closed(plan.words) and any(keyword.level == "high" for keyword in plan.keywords)
+    return not parse.is_closed and any(keyword.level == "high" for keyword in plan.keywords)
 
 
 def restate_query_graph(query: QueryGraph, wanted: Mapping[str, bool]) -> QueryGraph:

@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from qafd.reading.text.bm25 import content_words
+from qafd.plan.question import parse_question
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, QueryPlan
 from qafd.retrieve.base import Corpus, Method, Retrieval, knob, params_of, passages_ranked
@@ -129,7 +129,7 @@ class LexicalPassages(_PassageMethod):
 
     def score(self, found: Match, plan: QueryPlan) -> tuple[Floats, Because]:
         """Return BM25, -inf without a word of the question."""
-        words = content_words(plan.words)
+        words = parse_question(plan.words).content
 
         def because(place: int) -> Reason:
             added = found.by_word[place]

@@ -6,9 +6,9 @@ from itertools import islice, product
 
 from qafd.errors import ParameterError
 from qafd.graph import Graph
-from qafd.plan.kinds import is_kind
 from qafd.plan.linking import Names, names_of
 from qafd.plan.query_graph import EXCLUDING, read_query_graph, restate_query_graph, seeks
+from qafd.plan.question import parse_question
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
@@ -228,8 +228,8 @@ def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
         read.update((*content_words(key), *EXCLUDING))
     for one in plan.notices:  # which tell of names that no entity has
         read.update(content_words(str(one.values.get("name", ""))))
-    return tuple(word for word in content_words(plan.words)
-                 if word not in read and not is_kind(word, plan.words))
+    parse = parse_question(plan.words)
+    return tuple(word for word in parse.content if word not in read | parse.asking_words)
 
 
 def _with_more(graph: Graph, query: QueryGraph, known: dict[int, LinkedNode],

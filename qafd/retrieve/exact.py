@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from qafd.graph import Graph
-from qafd.reading.text.bm25 import content_words, stem, stems
+from qafd.plan.question import parse_question
+from qafd.reading.text.bm25 import stems
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
@@ -151,7 +152,7 @@ class _Search:
         self._weights = {place: node.sure * (1 + RARE * max(min(map(evidence.rarity, node.rows)), 0.0))
                          for place, node in linked.known.items()}
         named = stems(" ".join(evidence.graph.names[row] for row in self._rows.values()))
-        self._asked = frozenset(map(stem, content_words(plan.words))) - named
+        self._asked = parse_question(plan.words).stems - named
 
     def answers(self) -> list[MatchedEntity]:
         """Return the likeliest answers, best first."""

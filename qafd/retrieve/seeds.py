@@ -11,8 +11,9 @@ import numpy as np
 from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
 from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
+from qafd.plan.question import parse_question
 from qafd.reading.text import as_typed, canonical
-from qafd.reading.text.bm25 import Bm25, content_words
+from qafd.reading.text.bm25 import Bm25
 from qafd.reading.text.scripts import bears_no_capital
 from qafd.reasons import Reason, ReasonKind, reason
 from qafd.records import Floats, Nodes, QueryPlan, Vectors, node_id
@@ -226,7 +227,7 @@ def _match(passages: Passages, plan: QueryPlan) -> Match:
     dense = (np.zeros(len(passages)) if passages.vectors is None or not len(passages) else
              (passages.vectors @ plan.embedding).astype(np.float64))
     asked = partial(passages.nearest_sentences, asked=plan.embedding)
-    return Match(dense, passages.bm25.contributions(content_words(plan.words)),
+    return Match(dense, passages.bm25.contributions(parse_question(plan.words).content),
                  asked if len(passages) and passages.vectors is not None else None)
 
 

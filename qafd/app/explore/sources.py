@@ -15,7 +15,8 @@ from qafd.explain.chains import Chain
 from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
 from qafd.flow.homotopy import Path
 from qafd.knowledge import read_corpus
-from qafd.plan.kinds import Asked, find_asked
+from qafd.plan.kinds import Asked
+from qafd.plan.question import parse_question
 from qafd.retrieve.base import Retrieval
 from qafd.retrieve.by_score import FusedPassages
 from qafd.view.panel import clean
@@ -140,7 +141,7 @@ def draw_listed(view: View) -> None:
 
 def _listed_chains(view: View) -> tuple[Chain, ...]:
     """Return the chains to retrieved names of the asked kind, if the question asks for names."""
-    if find_asked(view.plan.words) not in NAMED:
+    if parse_question(view.plan.words).asked not in NAMED:
         return ()
     retrieved = {node.id for node in view.retrieval.retrieved}
     found = _chains(view)

@@ -1,0 +1,148 @@
+"""A question as it is read: once for each text, for everything that looks at its words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import groupby
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from qafd.plan.kinds import Asked, Beyond, begins, find_asked, find_asking_words, find_beyond
+from qafd.reading.names.cjk import TERM
+from qafd.reading.names.foreign import names_of
+from qafd.reading.names.languages import ENGLISH, function_words, language_of
+from qafd.reading.names.tagger import tagger
+from qafd.reading.text import canonical
+from qafd.reading.text.bm25 import content_words, stem, words
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+_READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
+
+
+class Phrase(NamedTuple):
+    """A part of a question at `start:end`."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class QuestionParse:
+    """A question and its parse, each part of which is made when it is first read.
+
+    English questions are read by spaCy's small model without its finder of entities: of names, all that
+    counts is whether the graph has them.
+    """
+
+    text: str
+
+    @cached_property
+    def language(self) -> str:
+        """The code of its language, see `language_of`."""
+        return language_of(self.text, least=1)
+
+    @property
+    def is_english(self) -> bool:
+        return self.language == ENGLISH
+
+    @cached_property
+    def doc(self) -> "Doc | None":
+        """The text tagged and parsed, None for one that is not English."""
+        if not self.is_english:
+            return None
+        nlp, _ = tagger()
+        with _READING:
+            return nlp(self.text, disable=["ner"])
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """Words that are no names."""
+        return function_words(ENGLISH) | function_words(self.language)
+
+    @cached_property
+    def named(self) -> tuple[Phrase, ...]:
+        """Names by the look of them: runs of proper nouns."""
+        if self.doc is None:
+            return tuple(phrase for phrase, is_term in self._foreign if not is_term)
+        return tuple(_find_runs(self.doc))
+
+    @cached_property
+    def themes(self) -> tuple[str, ...]:
+        """Noun phrases without their leading function words."""
+        if self.doc is None:
+            return tuple(phrase.text for phrase, is_term in self._foreign if is_term)
+        return tuple(_find_themes(self.doc))
+
+    @cached_property
+    def _foreign(self) -> list[tuple[Phrase, bool]]:
+        """The names and terms of a question in another language; True for a term."""
+        found, _ = names_of(self.text, [(0, len(self.text))], self.language)
+        phrases = [(Phrase(self.text[start:end], start, end), kind == TERM) for start, end, kind in found]
+        return [(phrase, is_term) for phrase, is_term in phrases if canonical(phrase.text)]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words, as in BM25."""
+        return frozenset(words(self.text))
+
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """The different words of content, in order."""
+        return tuple(content_words(self.text))
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of the words of content."""
+        return frozenset(map(stem, self.content))
+
+    @cached_property
+    def asking_words(self) -> frozenset[str]:
+        """The words that ask and which an answer need not have."""
+        return find_asking_words(self.text)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The kind of thing asked for."""
+        return find_asked(self.text)
+
+    @cached_property
+    def beyond(self) -> Beyond | None:
+        """Why no sentence can answer, None where one may."""
+        return find_beyond(self.text)
+
+    @property
+    def is_closed(self) -> bool:
+        """True if it begins as questions of yes and no do."""
+        return begins(self.text, "closed")
+
+
+@lru_cache(64)
+def parse_question(text: str) -> QuestionParse:
+    """Return the parse of a text, the same for the same text."""
+    return QuestionParse(text)
+
+
+def _find_runs(doc: "Doc") -> Iterator[Phrase]:
+    """Yield runs of proper nouns, with the hyphens between them."""
+    for is_proper, run in groupby(doc, lambda token: token.pos_ == "PROPN" or token.text == "-"):
+        tokens = [token for token in run if is_proper]
+        while tokens and tokens[0].text == "-":
+            tokens = tokens[1:]
+        while tokens and tokens[-1].text == "-":
+            tokens = tokens[:-1]
+        if tokens:
+            span = doc[tokens[0].i:tokens[-1].i + 1]
+            if canonical(span.text):
+                yield Phrase(span.text, span.start_char, span.end_char)
+
+
+def _find_themes(doc: "Doc") -> Iterator[str]:
+    for phrase in doc.noun_chunks:
+        tokens = list(phrase)
+        while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
+            tokens = tokens[1:]
+        if tokens:
+            yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
