@@ -23,7 +23,7 @@ export default function ({ data, parentElement, setStateValue }) {
   unpack(data).then((value) => {
     if (turns.get(parentElement) !== turn || !parentElement.isConnected) return;
     let m = maps.get(parentElement);
-    if (!m || !m.root.isConnected) maps.set(parentElement, m = create(parentElement.querySelector(".map"), value.words));
+    if (!m || !m.root.isConnected) maps.set(parentElement, m = create(parentElement.querySelector(".map")));
     m.send = (id) => setStateValue("selected", id);
     load(m, value);
   });
@@ -37,8 +37,15 @@ const html = (tag, name, parent, text) => {
   return el;
 };
 
-function create(root, words) {
-  const m = { root, words, k: 1, x: 0, y: 0, over: -1, chosen: -1, hits: [] };
+const words = {
+  find: "Find a name", out: "Zoom out", in: "Zoom in", reset: "Show everything", found: "{number} found",
+  members: "{number} names", passage: "{number} passage", passages: "{number} passages",
+  hint: "click selects · drag pans · ctrl + wheel zooms · colors are communities",
+  touch: "a tap selects · two fingers zoom",
+};
+
+function create(root) {
+  const m = { root, k: 1, x: 0, y: 0, over: -1, chosen: -1, hits: [] };
   root.replaceChildren();
   m.frame = html("div", "frame", root);
   m.canvas = html("canvas", "sheet", m.frame);
@@ -92,7 +99,7 @@ function legend(m) {
   m.legend.replaceChildren();
   m.data.communities.forEach(({ title, count }, at) => {
     const chip = html("button", "chip", m.legend, title);
-    chip.title = put(m.words.members, { number: count.toLocaleString("en-US") });
+    chip.title = put(words.members, { number: count.toLocaleString("en-US") });
     chip.setAttribute("aria-pressed", "false");
     chip.onclick = () => {
       m.only = m.only === at ? -1 : at;
@@ -100,7 +107,7 @@ function legend(m) {
       draw(m);
     };
   });
-  html("span", "hint", m.legend, matchMedia("(pointer: coarse)").matches ? m.words.touch : m.words.hint);
+  html("span", "hint", m.legend, matchMedia("(pointer: coarse)").matches ? words.touch : words.hint);
 }
 
 // ---- view
@@ -235,7 +242,7 @@ function find(m) {
   m.hits = text ? m.fold.flatMap((name, i) => name.includes(text) ? [i] : []) : [];
   m.list.replaceChildren();
   for (const i of m.hits.slice(0, FOUND)) html("button", "hit", m.list, m.data.names[i]).onclick = () => go(m, i);
-  m.status.textContent = text ? put(m.words.found, { number: m.hits.length.toLocaleString("en-US") }) : "";
+  m.status.textContent = text ? put(words.found, { number: m.hits.length.toLocaleString("en-US") }) : "";
   draw(m);
 }
 
@@ -267,7 +274,7 @@ function under(m, [px, py]) {
 function hover(m, i, [x, y] = [0, 0]) {
   if (i >= 0) {
     const count = m.data.passages[i];
-    m.tip.textContent = `${m.data.names[i]} · ${put(count === 1 ? m.words.passage : m.words.passages, { number: count.toLocaleString("en-US") })}`;
+    m.tip.textContent = `${m.data.names[i]} · ${put(count === 1 ? words.passage : words.passages, { number: count.toLocaleString("en-US") })}`;
     m.tip.style.transform = `translate(${clamp(x + 12, 0, m.w - m.tip.offsetWidth)}px, ${clamp(y + 16, 0, m.h - 30)}px)`;
   }
   m.tip.classList.toggle("shown", i >= 0);

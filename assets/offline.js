@@ -19,7 +19,7 @@ function start(data) {
   // The text of one panel about a node: its state, numbers, reason, and widest edges.
   const describe = (panel, node, { id, kind }) => {
     if (panels.length > 1) add("h3", panel.title);
-    add("p", [kind, node.seed && data.words.seed, data.words[node.state]].filter(Boolean).join(" · "));
+    add("p", [kind, node.seed && words.seed, words[node.state]].filter(Boolean).join(" · "));
     facts(node.facts);
     if (node.reason) add("p", node.reason);
     const near = panel.edges.filter((one) => between(one).some((n) => n.id === id));
@@ -42,7 +42,7 @@ function start(data) {
       const about = data.nodes[shown[0][1].n];
       add("h2", about.name);
       for (const [panel, node] of shown) describe(panel, node, about);
-    } else add("p", data.words.hint);
+    } else add("p", words.hint);
   };
   const send = (name, value) => {
     if (name !== "selected") return;

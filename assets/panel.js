@@ -6,8 +6,21 @@ const ROOM = 16000; // square pixels of a panel for each name
 const ZOOMED = 1.1; // below it the whole picture is shown
 const REST = 350; // ms that a finger rests on a node to take it
 const pictures = new WeakMap(), turns = new WeakMap();
-// The picture's own words.
-let words = {};
+// Labels of the picture; `{name}` is filled by `put`.
+const words = {
+  saturated: "retrieved", wet: "touched, not full", dry: "nothing reached it", ghost: "not retrieved", seed: "seed",
+  later: "seed of a further question", only: "retrieved here only", shared: "by others too",
+  possible: "possible: not by the names alone", shares: "how far each condition fills it", passage: "passage",
+  ribbon: "one of the best paths", panels: "by panel", named: "{name}, {facts}",
+  elsewhere: "{name}, not retrieved here", out: "Zoom out", in: "Zoom in", reset: "Reset", all: "Show everything",
+  svg: "Download as SVG", png: "Download as PNG", link: "Link", copy: "Copy the link to this view", copied: "Copied",
+  find: "Find a node", kinds: "All types", documents: "All documents", type: "Type", document: "Document",
+  importance: "Importance", community: "Community", color: "Color", others: "others", found: "{number} found",
+  hit: "{number} of {all}: {name}", view: "View", only_full: "Retrieved only", moving: "Moving flow",
+  folded: "+{number} touched", filtered: "{number} hidden by the filter", more: "Hidden labels: {number}",
+  hint: "click selects · drag pans · ctrl + wheel zooms · double click resets",
+  touch: "a tap selects · drag pans · hold and drag moves a node · two fingers zoom · double tap resets",
+};
 const put = (template, values) => template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -28,7 +41,6 @@ const styled = (element) => {
 export function show(data, parentElement, setStateValue) {
   let picture = pictures.get(parentElement);
   const made = !picture || !picture.root.isConnected;
-  words = data.words;
   if (made) {
     picture = create(parentElement.querySelector(".panel"));
     pictures.set(parentElement, picture);
@@ -190,7 +202,7 @@ function open(p, wanted) {
 function menu(p) {
   const kinds = [...new Set(p.data.nodes.map((n) => n.kind))].sort(), groups = p.data.groups ?? {};
   const documents = groups.document ?? [];
-  const offer = JSON.stringify([kinds, groups, p.data.panels.length, words]);
+  const offer = JSON.stringify([kinds, groups, p.data.panels.length]);
   if (p.offer === offer) return;
   p.offer = offer;
   if (!kinds.includes(p.look.kind)) p.look.kind = "";

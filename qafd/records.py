@@ -216,7 +216,7 @@ class QueryNode:
 
 @dataclass(frozen=True)
 class QueryCondition:
-    """Two nodes, by their places, that are to be related, or not to be when `negated`.
+    """Required relation between two query nodes, by their indices; `negated` forbids it.
 
     `words` are the content words that say how.
     """

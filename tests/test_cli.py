@@ -68,7 +68,7 @@ def test_index_status_docs_delete_and_undo(run, tmp_path):
     (["query", "x", "--db", "SAMPLE", "--method", "qafd(mass=-3)"], 2, "mass is -3.0"),
     (["query", "x", "--db", "SAMPLE", "--method", "ego(mass=3)"], 2, "no parameter 'mass'; choose mode, "),
     (["query", "x", "--db", "SAMPLE", "--method", "ego,qafd"], 2, "names 2 methods"),
-    (["export", "x", "--db", "SAMPLE", "--format", "csv"], 2, "csv is no format for a question"),
+    (["export", "x", "--db", "SAMPLE", "--format", "csv"], 2, "a question cannot be written as csv"),
     (["query", " ", "--db", "SAMPLE"], 2, "The question is empty"),
     (["query", "\N{PARROT}", "--db", "SAMPLE"], 2, "no letter or digit"),
     (["whatif", "Who founded Apple?", "--db", "SAMPLE"], 2, "nothing changes"),

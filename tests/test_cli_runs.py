@@ -64,7 +64,7 @@ def test_a_file_is_saved_in_another_workspace_if_it_holds(db, ids, path, tmp_pat
     file.write_text(json.dumps(obj), "utf-8")
     assert main(["verify", str(file)]) == 1
     assert main(["runs", "--add", str(file), "--db", str(path)]) == 1
-    assert "does not hold" in capsys.readouterr().err
+    assert "failed its check" in capsys.readouterr().err
     assert main(["runs", "--db", str(path), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 1
 

@@ -43,7 +43,7 @@ def test_names_are_counted_by_passages_and_edges_by_shared_ones():
 @pytest.mark.parametrize("made", [graph({}, ""), graph({}, "ab"), graph({"Ada": ""}, "")])
 def test_graphs_without_edges_have_a_map_too(made):
     assert edges(made) == {}
-    assert map_data(overview(made), {}, "", None)["edges"] == [[], [], []]
+    assert map_data(overview(made), "", None)["edges"] == [[], [], []]
 
 
 def test_names_that_share_no_passage_and_common_nouns_are_left_out():
@@ -95,9 +95,8 @@ def test_joined_names_are_near_each_other_and_others_far():
 
 def test_the_page_gets_every_name_and_only_colored_communities_of_two():
     made = graph({"Ada": "ab", "Babbage": "ab", "Curie": "cd", "Pierre": "cd", "Radium": "c"}, "abcd")
-    data = map_data(overview(made), {"find": "Find"}, "A map", "Ada")
+    data = map_data(overview(made), "A map", "Ada")
     assert data["selected"] == "Ada"
-    assert data["words"] == {"find": "Find"}
     assert data["caption"] == "A map"
     assert [one["count"] for one in data["communities"]] == [3, 2]
     assert data["communities"][1]["title"] in ("Ada", "Babbage")

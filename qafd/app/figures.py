@@ -165,9 +165,7 @@ def recovery_points(experiment: "Experiment") -> "Figure":
     figure = _new(300, {"title": "share of R retrieved, %", "range": [-3, 103]}, {
         "title": "leakage, % of R's capacity",
         "range": [0, 115 * max(worst, experiment.beta)]}, legend=ABOVE)
-    hover = "{share} of R retrieved, leakage {leakage}".format(
-                share="%{x:.0f}%",
-                leakage="%{y:.1f}%") + BARE
+    hover = "%{x:.0f}% of R retrieved, leakage %{y:.1f}%" + BARE
     for connected, name, symbol in ((True, "R connected", "circle"), (False, "R in pieces", "x")):
         found = [t for t in experiment.trials if t.connected == connected]
         figure.add_scatter(
@@ -185,7 +183,7 @@ def separation_points(experiment: "Experiment") -> "Figure":
         "title": "edge weight w (logarithmic)", "type": "log", "exponentformat": "power"},
         legend=ABOVE)
     draws = list(range(1, len(experiment.trials) + 1))
-    hover = "draw {draw}: {weight}".format(draw="%{x}", weight="%{y:.2e}") + BARE
+    hover = "draw %{x}: %{y:.2e}" + BARE
     for field, name, color, symbol in (
             ("smallest_inside", "smallest inside R", GREEN, "triangle-up"),
             ("largest_across", "largest across", RED, "triangle-down")):

@@ -31,7 +31,7 @@ class OwnNames:
     names : collection of str
         The names that visitors use, next to "localhost" and this machine's.
     any_name : bool
-    True if every name passes, as behind a proxy of unknown name. Only an app that asks for
+        True if every name passes, as behind a proxy of unknown name. Only an app that asks for
         a password may do so: the browser has no session of it under a stranger's name.
     """
 

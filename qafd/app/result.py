@@ -176,8 +176,7 @@ def status_line(view: View, following: str = "") -> None:
     if certificate["optimal"]:
         parts.append("exact (checked)")
         help = ("Exact: every optimality condition was checked, number by number in the tab "
-                "Certificate; the relative gap is {gap}.").format(
-                   gap=f"{abs(certificate['relative_gap']):.0e}")
+                "Certificate; the relative gap is " f"{abs(certificate['relative_gap']):.0e}.")
     else:
         parts.append(f"not converged: {say_doubt(certificate)}")
     if following:

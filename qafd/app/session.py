@@ -102,7 +102,7 @@ def bound(key: str) -> dict[str, Any]:
 def choose_option(label: str, options: Mapping[T, str], key: str, default: T | None = None, **more: Any) -> T:
     """Draw a few options side by side, kept and in the address, and return the chosen one.
 
-    Without a `default` the first one is chosen until another is; `more` is for Streamlit.
+    Without a `default` the first one is chosen until another is; `more` is passed to `st.segmented_control`.
     """
     first = next(iter(options)) if default is None else default
     chosen: T | None = st.segmented_control(

@@ -1,4 +1,4 @@
-"""Tables and downloads as every page has them; names of columns are templates."""
+"""Tables and downloads as every page has them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
     Parameters
     ----------
     columns : mapping of str to values
-        The template of each column's name and its cells; texts are shown as one line.
+        The cells of each column by its name; texts are shown as one line.
     formats : mapping of str to str
-        Formats of the numbers of a column, by its template.
+        Formats of the numbers of a column.
     meanings : mapping of str to str
-        Explanations of columns, shown as help, by template.
+        Explanations of columns, shown as help.
     options
         Of `st.dataframe`.
     """

@@ -1,4 +1,4 @@
-"""The commands export, compare and sweep, and the work of query."""
+"""The commands export and compare, and the work of query."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,7 +79,7 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
                              "the whole graph")
     offered, what = (OF_GRAPH, "the whole graph") if graph else (OF_RETRIEVAL, "a question")
     if form not in offered:
-        raise ParameterError(f"{form[:40]} is no format for {what}; choose {', '.join(offered)}")
+        raise ParameterError(f"{what} cannot be written as {form[:40]}; choose {', '.join(offered)}")
     if graph:
         return _export_graph(knowledge, form, out)
     plan, method = inquiry.read()

@@ -55,7 +55,7 @@ def mcp() -> None:
     """Serve a workspace over the Model Context Protocol.
 
     A program that speaks it starts this command itself: give it 'qafd', 'mcp', '--db' and the file.
-    It gets nine tools, which only read.
+    It gets eight tools, which only read.
     """
 
 

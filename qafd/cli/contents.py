@@ -10,11 +10,7 @@ if TYPE_CHECKING:
     from qafd.storage.rows import Total
 
 
-def status(store: "Workspace") -> Outcome:
-    return outcome_of(store)
-
-
-def outcome_of(store: "Workspace", failed: bool = False, interrupted: bool = False) -> Outcome:
+def status(store: "Workspace", failed: bool = False, interrupted: bool = False) -> Outcome:
     """Count what a workspace holds."""
     graph = store.graph.read()
     files = [file for file in store.files.all() if file.deleted_at is None]

@@ -18,7 +18,7 @@ from qafd.cli.command import (
     require_location,
     spending,
 )
-from qafd.cli.contents import outcome_of, word_calls
+from qafd.cli.contents import status, word_calls
 from qafd.cli.models import ModelRequest, choose_reader
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import stdin
@@ -77,7 +77,7 @@ def index_files(db: Location | None, files: tuple[str, ...], again: str | None, 
         _sync(store, [file for file in files if os.path.isdir(file)], [file.name for file in given], sync)
     failed, stopped = _work(path, _without_twins(path, sources), engine)
     with open_workspace(path) as store:
-        return outcome_of(store, failed=failed, interrupted=stopped)
+        return status(store, failed=failed, interrupted=stopped)
 
 
 def _sync(store: Workspace, folders: Sequence[str], names: Sequence[str], delete: bool) -> None:

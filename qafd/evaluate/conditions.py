@@ -187,7 +187,7 @@ def _known_answers(graph: Graph, questions: Sequence[FactualQuestion]
     known = sum(not ids.keys().isdisjoint(question.answers) for question in questions)
     if not known:
         raise ParameterError(f"none of the {len(names)} answers is an entity of this "
-                             "workspace; name one that holds what the questions are about")
+                             "workspace; open the workspace with the documents of these questions")
     return ids, known
 
 

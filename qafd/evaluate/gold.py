@@ -97,9 +97,8 @@ def read_questions(data: bytes, name: str = "The file", limit: int | None = None
         questions.append(_question_of(record, place, str(number), gold))
     if not questions:
         if not with_gold:
-            raise ParseError("{name} has no question; write one a line, as {example}.".format(
-                                 name=name,
-                                 example='{"question": "...", "answer": "..."}'))
+            raise ParseError(f'{name} has no question; write one a line, as '
+                             '{"question": "...", "answer": "..."}.')
         raise ParseError(f"{name} has no question with gold passages ({left_out} without); "
                          "give each its 'gold', a list of titles or names of documents.")
     notices = (notice(NoticeKind.GOLD_LEFT_OUT, count=left_out),) if left_out else ()

@@ -214,10 +214,10 @@ def extend(
     store: Workspace, names: Sequence[str], engine: Engine,
     progress: Callable[[Progress], None] = ignore_progress, stopped: Callable[[], bool] = never,
 ) -> None:
-    """Bring these files into the log, passage by passage, and the graph up to date.
+    """Read these files into the log, passage by passage, and assemble the graph.
 
-    The graph is assembled when the log is four times what the graph was made from, so that the
-    first picture comes after the first passages, and at the end.
+    The graph is assembled at the end, and before each time the log has grown fourfold, so that the
+    first picture comes after the first passages.
     """
     models = engine.models
     failures: defaultdict[str, list[ModelError]] = defaultdict(list)

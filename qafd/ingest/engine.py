@@ -317,8 +317,8 @@ def parse_engine(text: str) -> int | str:
         return text
     if text.isdecimal() and 1 <= int(text) <= MOST_PROCESSES:
         return int(text)
-    raise ParameterError(f"{text} is no engine; say serial, how many processes (1 to "
-                         f"{MOST_PROCESSES}), or the address of a Dask scheduler as "
+    raise ParameterError(f"{text} is an unknown engine; use serial, a number of processes (1 to "
+                         f"{MOST_PROCESSES}), or the address of a Dask scheduler such as "
                          "dask://host:8786")
 
 

@@ -281,8 +281,8 @@ def _claim(store: Workspace, ahead: Sequence[str], keys: Keys = NO_KEYS) -> int 
         for job in store.queue.stuck(STARTS):
             store.queue.fail(job.id, (
                 f"The worker died {STARTS} times without getting any further, the last at "
-                f"{job.current or 'the start'}. Remove that and go on; the worker's last words are "
-                f"in {store.place.log}."))
+                f"{job.current or 'the start'}. Remove that file and try again. The log is "
+                f"{store.place.log}."))
         begun = store.queue.claim(foreign)
         if begun is not None:
             return begun

@@ -140,10 +140,9 @@ def with_json(reply: Reply, schema: Mapping[str, Any]) -> Reply:
         # an escaped lone surrogate is JSON, but no text that can be stored
         last = json.dumps(found[-1], ensure_ascii=False).encode("utf-8", "replace").decode()
         return replace(reply, text=last)
-    error = MalformedReplyError(("The model's reply of {count:,} characters holds no JSON "
-                                 "object with {wanted}; ask again or choose another model.").format(
-                                    count=len(reply.text),
-                                    wanted=', '.join(sorted(wanted)) or 'anything in it'))
+    error = MalformedReplyError(
+        f"The model's reply of {len(reply.text):,} characters holds no JSON object with "
+        f"{', '.join(sorted(wanted)) or 'anything in it'}; ask again or choose another model.")
     error.tokens = (reply.tokens_in, reply.tokens_out, reply.estimated)
     raise error
 

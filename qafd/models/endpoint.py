@@ -145,10 +145,8 @@ class Endpoint(RemoteModel):
         if known in names:
             return known
         if len(names) != 1:
-            raise ParameterError(("the client's endpoint has {count} models, so model= has "
-                                  "to name one of them: {names}").format(
-                                     count=len(names),
-                                     names=one_line(", ".join(names), 600) or "-"))
+            raise ParameterError(f"the client's endpoint has {len(names)} models, so model= has to name one "
+                                 f"of them: {one_line(', '.join(names), 600) or '-'}")
         return names[0]
 
     def _create(self, messages: Sequence[Message], schema: Mapping[str, Any] | None,

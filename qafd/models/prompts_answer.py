@@ -270,9 +270,8 @@ def read_grades(text: str, count: int, criteria: Sequence[Criterion] = PAPER) ->
     """
     found = json.loads(text).get("grades")
     if not isinstance(found, list) or len(found) != count:
-        raise MalformedReplyError("the judge was asked for {count} grades and gave {found}.".format(
-                                      count=count,
-                                      found=len(found) if isinstance(found, list) else 'none'))
+        raise MalformedReplyError(f"the judge was asked for {count} grades and gave "
+                                  f"{len(found) if isinstance(found, list) else 'none'}.")
     return [[_grade(grades, criterion) for criterion in criteria] for grades in found]
 
 

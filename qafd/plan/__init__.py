@@ -114,10 +114,10 @@ class Planner:
                           written=tuple(links.written)), links.read)
 
     def refine(self, plan: QueryPlan, keywords: Sequence[Keyword], planner: str) -> QueryPlan:
-        """Return a local plan with the keywords that a language model named.
+        """Add the keywords that a language model named to a local plan.
 
-        Its low-level keywords are looked for in the graph like the names of the question, which
-        stay; the embedding stays that of the question.
+        Its low-level keywords are looked up in the graph like the names of the question. The names and
+        the embedding of the question do not change.
         """
         levels = {keyword.text: keyword for keyword in reversed(keywords)}
         texts = _distinct(keyword.text for keyword in keywords)

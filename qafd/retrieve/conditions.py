@@ -145,7 +145,7 @@ def _notices(graph: Graph, plan: QueryPlan, linked: LinkedQuery) -> Iterator[Not
 
 
 def settle_conditions(graph: Graph, plan: QueryPlan) -> QueryPlan:
-    """Return the plan with its conditions as they are linked now, for other graphs to take as they are."""
+    """Return the plan with its conditions linked to this graph, so that other graphs can reuse them."""
     linked = link_conditions(graph, plan)
     nodes = list(linked.query.nodes)
     for place, node in linked.known.items():

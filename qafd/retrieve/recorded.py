@@ -190,7 +190,7 @@ def _read_span(span: Mapping[str, Any], where: str) -> Iterator[tuple[str, Recor
             or span.get("gen_ai.operation.name") == "retrieval":
         question = _text_in(span.get("gen_ai.retrieval.query.text") or span.get("input.value"), _QUESTIONS)
         if not question:
-            raise RetrieverError(f"a span of {where} has no question; its attribute input.value has it")
+            raise RetrieverError(f"a span of {where} has no question; set its attribute input.value")
         read_results(results, where)
         yield trace, RecordedRetrieval(question, results, at=_time_of(span))
     elif not any(span.get(key) for key in ("parentSpanId", "parent_id")):

@@ -59,7 +59,7 @@ def read_run(data: bytes) -> Run:
     if run.retrieval.certificate is not None:
         checked = verify(obj)
         if not checked.ok:
-            raise ParseError(f"The run does not hold: {say_finding(checked.findings[0])}")
+            raise ParseError(f"The run failed its check: {say_finding(checked.findings[0])}")
     _check_size(run.retrieval)
     return replace(run, retrieval=seal_retrieval(run.retrieval), id="")
 

@@ -54,7 +54,7 @@ class QuestionWords:
         return frozenset(map(stem, content_words(" ".join(self.words))))
 
     def find(self, name: Sequence[str]) -> range:
-        """Return the places of some stems that follow one another; empty where they do not."""
+        """Return the positions where these stems occur in a row; empty where they do not."""
         for start in range(len(self.stems) - len(name) + 1):
             if name and self.stems[start:start + len(name)] == tuple(name):
                 return range(start, start + len(name))

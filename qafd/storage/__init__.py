@@ -203,10 +203,8 @@ def _backend(url: str) -> Backend:
     """
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS:
-        raise ParameterError(("a workspace at {scheme}:// cannot be opened; name a file, or "
-                              "a URL that begins with {known}").format(
-                                 scheme=scheme,
-                                 known=", ".join(f"{name}://" for name in BACKENDS)))
+        raise ParameterError(f"a workspace at {scheme}:// cannot be opened; name a file, or a URL that "
+                             f"begins with {', '.join(f'{name}://' for name in BACKENDS)}")
     try:
         return cast("Backend", import_module(BACKENDS[scheme]))
     except ModuleNotFoundError as error:

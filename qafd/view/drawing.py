@@ -140,7 +140,7 @@ class Look:
     graph_size : int or None
         Nodes of the whole graph, for "12 of 4,311 nodes shown".
     boxes : sequence of str or None
-    Ids of the seeds that may be boxes, by default the first six of each panel. A node near a
+        Ids of the seeds that may be boxes, by default the first six of each panel. A node near a
         box gives way to it, so boxes that depend on the panels would move nodes with them.
     late : collection of str
         Ids of nodes that were added to the layout later; no other node gives way to them.

@@ -2,7 +2,7 @@
 # scipy carries no annotations.
 # mypy: allow-untyped-calls
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,8 +197,8 @@ def _read_field(kernel: Floats, places: Floats) -> Floats:
     return np.asarray(sum(share[:, None] * field[:, *(low + corner).T].T for corner, share in corners))
 
 
-def map_data(drawn: Overview, words: Mapping[str, str], caption: str, selected: str | None) -> dict[str, Any]:
-    """Return a map as JSON values for its component; `words` and `caption` are its texts."""
+def map_data(drawn: Overview, caption: str, selected: str | None) -> dict[str, Any]:
+    """Return a map as JSON values for its component."""
     members = np.bincount(drawn.community)[:COLORED]
     hubs = [int(np.flatnonzero(drawn.community == at)[0]) for at in range(len(members))]
     return {
@@ -208,4 +208,4 @@ def map_data(drawn: Overview, words: Mapping[str, str], caption: str, selected: 
         "edges": [drawn.u.tolist(), drawn.v.tolist(), drawn.shared.tolist()],
         "communities": [{"title": clean(drawn.names[hub], 24), "count": count}
                         for hub, count in zip(hubs, members.tolist(), strict=True) if count > 1],
-        "words": dict(words), "caption": caption, "selected": selected}
+        "caption": caption, "selected": selected}

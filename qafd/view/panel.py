@@ -35,7 +35,6 @@ from qafd.wording.panels import (
     say_number,
     say_percent,
     say_picture,
-    say_words,
 )
 from qafd.wording.reasons import word_reason
 
@@ -81,7 +80,6 @@ def panel_data(retrievals: Sequence[Retrieval], drawing: Drawing = Drawing(), *,
         "aspect": drawing.aspect, "legend": legend, "ramp": ramp, "panels": panels,
         "nodes": [place(drawn[node], positions[node], drawing, look) for node in index],
         "question": clean(retrievals[0].query, REASON_LENGTH) if retrievals else "",
-        "words": say_words(),
         **_state(look, index),
     }
 

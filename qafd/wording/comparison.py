@@ -163,12 +163,11 @@ def say_highest(best: Sequence["Score"], all_of_them: int, measure: str) -> str:
     return f"Highest: {join_words([s.label for s in best])} with {best[0].intervals[measure].mean:.2f}."
 
 
-def say_interval(found: "Interval", digits: int = 2) -> str:
+def say_interval(found: "Interval") -> str:
     """Word the ends of an interval."""
-    return f"{found.low:.{digits}f} to {found.high:.{digits}f}"
+    return f"{found.low:.2f} to {found.high:.2f}"
 
 
-def say_gap(gap: "Interval", digits: int = 3) -> str:
+def say_gap(gap: "Interval") -> str:
     """Word a difference with its interval, each with its sign."""
-    ends = max(digits - 1, 1)
-    return f"{gap.mean:+.{digits}f} ({gap.low:+.{ends}f} to {gap.high:+.{ends}f})"
+    return f"{gap.mean:+.3f} ({gap.low:+.2f} to {gap.high:+.2f})"

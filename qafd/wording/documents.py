@@ -260,7 +260,7 @@ def _list_contents(going: "Footprint") -> str:
             going.runs, "{number} saved run that quotes them or has names found only there",
             "{number} saved runs that quote them or have names found only there"))
     also += ["all derived layers", "copies made before upgrades"]
-    return "{counts}: {also}.".format(counts=join_words(counts) or "all bytes", also=join_words(also))
+    return f"{join_words(counts) or 'all bytes'}: {join_words(also)}."
 
 
 _GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."

@@ -11,41 +11,6 @@ if TYPE_CHECKING:
 _STATES = {"saturated": "full: retrieved", "wet": "touched, not full", "dry": "not touched"}
 
 
-_WORDS = {
-    "saturated": "retrieved", "wet": "touched, not full", "dry": "nothing reached it",
-    "ghost": "not retrieved", "seed": "seed", "later": "seed of a further question",
-    "only": "retrieved here only", "shared": "by others too", "possible": "possible: not by the names alone",
-    "shares": "how far each condition fills it",
-    "passage": "passage", "ribbon": "one of the best paths", "panels": "by panel",
-    "named": "{name}, {facts}", "elsewhere": "{name}, not retrieved here",
-    "out": "Zoom out", "in": "Zoom in", "reset": "Reset", "all": "Show everything",
-    "svg": "Download as SVG", "png": "Download as PNG", "link": "Link",
-    "copy": "Copy the link to this view", "copied": "Copied", "find": "Find a node",
-    "kinds": "All types", "documents": "All documents", "type": "Type", "document": "Document",
-    "importance": "Importance", "community": "Community", "color": "Color", "others": "others",
-    "found": "{number} found", "hit": "{number} of {all}: {name}", "view": "View",
-    "only_full": "Retrieved only", "moving": "Moving flow", "folded": "+{number} touched",
-    "filtered": "{number} hidden by the filter",
-    "more": "Hidden labels: {number}",
-    "hint": "click selects · drag pans · ctrl + wheel zooms · double click resets",
-    "touch": "a tap selects · drag pans · hold and drag moves a node · two fingers zoom · double tap resets"}
-"""The texts of the component that draws panels, by their names there."""
-
-
-MAP_WORDS = {
-    "find": "Find a name", "out": "Zoom out", "in": "Zoom in", "reset": "Show everything",
-    "found": "{number} found", "members": "{number} names", "passage": "{number} passage",
-    "passages": "{number} passages",
-    "hint": "click selects · drag pans · ctrl + wheel zooms · colors are communities",
-    "touch": "a tap selects · two fingers zoom"}
-"""The texts of the component that draws the map, by their names there."""
-
-
-def say_words() -> dict[str, str]:
-    """Return the texts of the component that draws panels, by their names there."""
-    return dict(_WORDS)
-
-
 def say_state(state: str) -> str:
     """Return the state of a node in words."""
     return _STATES[state]

@@ -85,11 +85,9 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     schema = database.schema
     found = asked.importance if asked else {}
     inferred = sum(join.inferred for join in schema.joins)
-    words = "{tables}, {columns}, {references} and {inferred} inferred from names.".format(
-                tables=count(len(schema.tables), "table"),
-                columns=count(len(schema.columns), "column"),
-                references=count(len(schema.joins) - inferred, "declared reference"),
-                inferred=inferred)
+    words = (f"{count(len(schema.tables), 'table')}, {count(len(schema.columns), 'column')}, "
+             f"{count(len(schema.joins) - inferred, 'declared reference')} and {inferred} inferred "
+             "from names.")
     st.caption(f"{words} Retrieved ones are marked." if found else words)
     keys = {}
     for join in schema.joins:

@@ -197,10 +197,7 @@ def ledger(knowledge: KnowledgeGraph) -> None:
 def _words(total: Total) -> str:
     about = "~" if total.estimated else ""
     money = "cost unknown" if total.unpriced else f"${total.cost:,.4f}"
-    return "{calls} calls, {tokens} tokens, {money}".format(
-               calls=f"{total.calls:,}",
-               tokens=f"{about}{total.tokens_in + total.tokens_out:,}",
-               money=money)
+    return f"{total.calls:,} calls, {about}{total.tokens_in + total.tokens_out:,} tokens, {money}"
 
 
 def notices(knowledge: KnowledgeGraph) -> dict[str, str]:

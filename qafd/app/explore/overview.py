@@ -13,7 +13,6 @@ from qafd.plan.suggest import about
 from qafd.view.overview import Overview, map_data, overview
 from qafd.view.panel import clean
 from qafd.wording import count, join_words
-from qafd.wording.panels import MAP_WORDS
 
 LISTED = 10
 
@@ -36,7 +35,7 @@ def overview_map(knowledge: KnowledgeGraph, asking: bool = False) -> None:
     left, right = st.columns([5, 2], gap="medium")
     with left:
         st.caption(f"Map: {shown}. Names that share passages are near each other.")
-        chosen = pick(lambda selected: map_data(drawn, MAP_WORDS, caption, selected), f"map-{knowledge.name}",
+        chosen = pick(lambda selected: map_data(drawn, caption, selected), f"map-{knowledge.name}",
                       name="map")
     with right:
         _card(knowledge, drawn, chosen, asking)

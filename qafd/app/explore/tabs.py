@@ -66,7 +66,7 @@ def passages_tab(view: View) -> None:
 
 
 def draw_ranking(passages: Sequence[RetrievedPassage]) -> None:
-    """Return the texts of the first passages, with their scores and places."""
+    """Draw the first passages with their scores and places."""
     for rank, passage in enumerate(passages[:PASSAGES], 1):
         _passage(rank, passage, safe(where(passage)), ())
 
@@ -189,15 +189,10 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
                                                         for name, worst in checks]))
     if not retrieval.parts and (words := say_margins(measure_margins(retrieval))):
         st.write(plain(" ".join(words)))
-    st.caption(("Tolerance {tolerance} of each capacity · the solver touched {touched} of "
-                "{nodes} and {read} of {edges} · {rounds} · {time} ms").format(
-                   tolerance=f"{certificate['rtol']:g}",
-                   touched=f"{certificate['touched']:,}",
-                   nodes=count(len(graph), "node"),
-                   read=f"{certificate['edges']:,}",
-                   edges=count(graph.edge_count, "edge"),
-                   rounds=count(certificate["rounds"], "round"),
-                   time=f"{retrieval.work.milliseconds:.2f}"))
+    st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · the solver touched "
+               f"{certificate['touched']:,} of {count(len(graph), 'node')} and {certificate['edges']:,} of "
+               f"{count(graph.edge_count, 'edge')} · {count(certificate['rounds'], 'round')} · "
+               f"{retrieval.work.milliseconds:.2f} ms")
     download("Download this run",
              lambda: json.dumps(seal(retrieval.to_dict()), ensure_ascii=False), "run.json",
              "application/json",

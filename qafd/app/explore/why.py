@@ -100,8 +100,8 @@ def _why_not(why: WhyNot) -> None:
         st.caption("Changes that would retrieve it, the smallest first; each was tested")
         st.html(read_table(("change", "how much"), [
             (say_remedy(remedy, why), say_size(remedy)) for remedy in why.remedies]))
-        st.caption("The smallest relative increase comes first; making it a seed asks another "
-                    "question, so it counts as doubling.")
+        st.caption("The smallest relative increase comes first. Making it a seed changes the "
+                    "question, so it is sorted like doubling the mass.")
     with right:
         if why.gate is not None:
             _gates([gate for gate in (why.gate, why.widest) if gate is not None])
@@ -180,12 +180,8 @@ def _list(found: Paths, listed: Sequence[ReasoningPath]) -> None:
              captions=[f"{p.mass:.3g} of mass, {p.share:.1%}"
                        for p in listed])
     more = found.paths[LISTED:]
-    st.caption(("{mass} more on {number} further paths, {rest} on all others: "
-                "{total} of mass in all.").format(
-                   mass=f"{sum(p.mass for p in more):.3g}",
-                   number=len(more),
-                   rest=f"{found.rest:.3g}",
-                   total=f"{found.total:.3g}"))
+    st.caption(f"{sum(p.mass for p in more):.3g} more on {len(more)} further paths, {found.rest:.3g} on all "
+               f"others: {found.total:.3g} of mass in all.")
 
 
 def _paths(explanation: Explanation) -> Paths:

@@ -37,7 +37,7 @@ def exports(knowledge: KnowledgeGraph) -> None:
     st.caption(
         "The file is made when you press a button. Nodes: entities and passages with their "
          "texts. Edges: mentions, relations, names alike, with weight, label, number of "
-         "sentences, and where those stand; what was added by hand says so. All but the "
+         "sentences and their places. Edges added by hand are marked. All but the "
          f"picture, which is of graphs of up to {DRAWN} nodes, are read again by Documents, "
          "Graph file.")
     if stale:

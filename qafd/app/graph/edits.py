@@ -150,11 +150,7 @@ def _pair(knowledge: KnowledgeGraph, pair: Suggestion) -> None:
                          key=f"{kept.id} also {other.id}"):
                 save_edit(knowledge, partial(curate.call, known=other.name, name=kept.name))
         if st.button("Different", key=f"apart {pair.first.id} {pair.second.id}"):
-            save_edit(knowledge, partial(_tell_apart, pair=pair))
-
-
-def _tell_apart(store: Workspace, pair: Suggestion) -> None:
-    curate.keep_apart(store, pair.first.name, pair.second.name)
+            save_edit(knowledge, partial(curate.keep_apart, one=pair.first.name, other=pair.second.name))
 
 
 def _side(column: DeltaGenerator, entity: Entity) -> None:

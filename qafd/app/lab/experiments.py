@@ -245,8 +245,8 @@ def robustness_tab(view: View) -> None:
         return
     steady = sum(r.share == 1 for r in usual)
     others = len(found) - len(usual)
-    st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw. Others that "
-                f"come in at least one: {others}.")
+    st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw. "
+                f"{count(others, 'other node')} came in at least one draw.")
     chart(figures.return_bars(found, 60),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),

@@ -203,13 +203,9 @@ def draw_marks(knowledge: KnowledgeGraph, run: Run) -> None:
         left.button("Answers" if marked else "This answers", key=f"mark {run.id} {passage.id}",
                     type="primary" if marked else "secondary",
                     icon=":material/check:" if marked else None,
-                    on_click=partial(_mark, knowledge, question, name))
+                    on_click=partial(mark_answer, knowledge, question, name))
         right.markdown(f"**{plain(clean(passage.name, 120))}** · {plain(', '.join(places))}  \n"
                        f"{plain(clean(one_line(passage.text, SHOWN), SHOWN))}")
     if marks:
         methods = ["qafd", *([] if is_method(own) else [own])]
         way("evaluate", f"Measure {count(len(marks), 'marked question')}", gold="Write", measure=methods)
-
-
-def _mark(knowledge: KnowledgeGraph, question: str, name: str) -> None:
-    mark_answer(knowledge, question, name)

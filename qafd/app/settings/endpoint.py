@@ -66,8 +66,8 @@ def endpoint_settings() -> None:
                     "machine for that address.")
     answers = st.toggle(
         "The model answers first", chosen.answers, key="model_answers",
-        help="Each new question is one call. Off: the page quotes your documents, and the tab Answer "
-             "has a button that asks the model. What a session may spend is under “Caps and prices”.")
+        help="Each new question is one call. Off: the page quotes your documents, and a button "
+             "asks the model. What a session may spend is under “Caps and prices”.")
     if answers != wanted.answers:
         wanted = amend(preferences_file(), wanted, replace(wanted, answers=answers))
     _connection(wanted)

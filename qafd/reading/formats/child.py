@@ -32,7 +32,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 def main() -> None:
     """Answer a JSON line {"name", "limits"} followed by the file's bytes.
 
-    The reply is {"documents", "notices"} or {"error"}, a template and its values. With "sizes",
+    The reply is {"documents", "notices"} or {"error"}, one sentence. With "sizes",
     those of the files that follow one another, it is {"graph"}, in node-link JSON; with "page" and
     "quotes" it is {"image"}, that page of a PDF as PNG in base64; with "tables" it is {"tables"}, the name,
     the columns and the rows of each.

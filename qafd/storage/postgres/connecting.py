@@ -133,7 +133,7 @@ class ConnectionPool:
         self._slots.release()
 
     def close(self) -> None:
-        """Close what nobody uses."""
+        """Close the idle connections."""
         while self.is_ours and self._idle:
             self._idle.pop().close()
 

@@ -93,7 +93,7 @@ class SqlDocuments(Part):
         return text, tuple(Mark(*mark) for mark in json.loads(marks))
 
     def passages(self, name: str, first: int, most: int) -> tuple[Chunk, ...]:
-        """The passages of a document from a number on, which counts from 1."""
+        """Return at most `most` passages of a document from number `first` on; the first is 1."""
         return tuple(Chunk(*row) for row in self._rows(
             f"SELECT {CHUNK} FROM chunks WHERE document = ? AND position >= ? - 1 "
             "ORDER BY position LIMIT ?", name, first, most))

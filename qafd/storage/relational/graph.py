@@ -27,7 +27,7 @@ from qafd.storage.rows import (
 
 
 class SqlGraph(Part):
-    """The tables of nodes and edges, read."""
+    """Reader of the tables of nodes and edges."""
 
     @property
     def version(self) -> str:

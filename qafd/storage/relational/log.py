@@ -79,7 +79,7 @@ class SqlLog(Part):
         return {row[0]: Chunk(*row[1:]) for row in rows}
 
     def take_over(self, source: str, extractor: str) -> None:
-        """Let what is given for the passages of a file stand among this extractor's entries."""
+        """Copy the imported extractions of a file's passages to this extractor's entries."""
         if not self.given(source, extractor):
             return
         with self._file.transaction() as connection:
@@ -486,12 +486,9 @@ class SqlVectors(Part):
             name, dimension = self.embedder
             for rows in vectors.values():
                 if rows.ndim > 2 or rows.shape[-1:] != (dimension,):
-                    raise ParameterError(("An embedding has shape {shape}, but {model} of "
-                                          "this workspace gives {dimension} numbers; check "
-                                          "the embedding model.").format(
-                                             shape=rows.shape,
-                                             model=name or 'no model',
-                                             dimension=dimension))
+                    raise ParameterError(
+                        f"An embedding has shape {rows.shape}, but {name or 'no model'} of this workspace "
+                        f"gives {dimension} numbers; check the embedding model.")
             check_finite(np.concatenate([rows.reshape(-1, dimension) for rows in vectors.values()]))
             fresh = []
             for key, rows in vectors.items():

@@ -39,7 +39,7 @@ class SqlPostings(Part):
         return kept if kept.get("format") == FORMAT else None
 
     def hold(self, state: Mapping[str, object]) -> None:
-        """Let the facts be those of the log as it is now."""
+        """Replace the facts with those of the current log."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM touched")
             set_meta(connection, "facts", json.dumps({**state, "format": FORMAT}))

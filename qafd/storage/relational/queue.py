@@ -70,7 +70,7 @@ class SqlQueue(Part):
             error, now(), job)
 
     def pause(self, error: str) -> None:
-        """Let all jobs that are not over wait for `claim`."""
+        """Pause all queued and running jobs until `claim` takes them."""
         self._write("UPDATE jobs SET state = 'paused', error = ? "
                     "WHERE state IN ('queued', 'running')", error)
 
