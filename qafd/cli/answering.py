@@ -45,9 +45,7 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
            plan: str | None, steps: int, follow: bool, check: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
     knowledge, client, typed = inquiry.knowledge, None, ""
-    plan = _choose_planner(plan, asked, prompt)
-    if check and not asked.model:
-        raise ParameterError("--check needs a model that reads; name one with --model, or drop --check")
+    plan = _choose_planner(plan, asked, prompt, check)
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
@@ -62,24 +60,23 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
         return Outcome(messages, ["\n\n".join(message.content for message in messages)])
     keep_question(inquiry, typed)
     given, failure = knowledge.answer(retrieval, read), None
-    instead = "These sentences are quoted instead."
     try:
         if client is not None:
             given = write_answer(knowledge, retrieval, client, given, tokens, length, read)
-            if check and given.written and (review := Review.of(given.written)):
-                instead = "The statements are not checked."
-                given = replace(given, written=review.ask(replace(client, purpose="check")))
+            given = check_statements(given, client) if check else given
     except ModelError as error:
         failure = error
     absent = given.abstained if given.written is None else given.written.abstained
     return Outcome(answer_data(given, failure), answer_lines(given), not absent, failure=failure,
-                   instead=instead)
+                   instead="The statements are not checked." if given.written else
+                   "These sentences are quoted instead.")
 
 
-def _choose_planner(named: str | None, asked: ModelRequest, prompt: bool) -> str:
+def _choose_planner(named: str | None, asked: ModelRequest, prompt: bool, check: bool) -> str:
     """Return who reads the question: as named, else the model that answers."""
-    if named == "model" and not asked.model:
-        raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
+    if not asked.model and (check or named == "model"):
+        option = "--check" if check else "--plan model"
+        raise ParameterError(f"{option} needs a model; name one with --model, or drop it")
     return named or ("model" if asked.model and not prompt else "rules")
 
 
@@ -129,6 +126,14 @@ def write_answer(knowledge: KnowledgeGraph, retrieval: Retrieval, client: Metere
                 print()
             reply = streamed.reply
         return replace(quoted, written=cite_reply(knowledge, draft, reply, client.name))
+
+
+def check_statements(answer: Answer, client: Metered) -> Answer:
+    """Let a model read each cited statement of its answer again; see `qafd.answer.Review`."""
+    review = Review.of(answer.written) if answer.written else None
+    if review is None:
+        return answer
+    return replace(answer, written=review.ask(replace(client, purpose="check")))
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
