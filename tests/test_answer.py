@@ -226,16 +226,16 @@ def test_a_client_without_a_model_asks_the_one_that_reads_here_else_the_only_one
         assert len(server.bodies) == 3
 
 
-def test_a_passage_over_two_pages_is_one_source(tmp_path):
+def test_a_passage_over_three_pages_is_one_source(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "w.db")
     data = pdf(["The Lodestar pump stopped at nine in hall B."],
-               ["The Lodestar pump was mended by Ingrid Solheim."])
+               ["The Lodestar pump was mended by Ingrid Solheim."], ["Rye is sold in hall C on Mondays."])
     (tmp_path / "report.pdf").write_bytes(data)
     knowledge.add_files([tmp_path / "report.pdf"], processes=1)
     answer = knowledge.answer("When did the Lodestar pump stop and who mended it?")
     assert {(s.cited, s.page) for s in answer.sentences} == {("1, page 2", 2), ("1, page 1", 1)}
     citation, = answer.citations
-    assert citation.where.startswith("report.pdf, pages 1-2, characters 0-")
+    assert citation.where.startswith("report.pdf, pages 1-3, characters 0-")
     assert len(citation.marks) == 2
 
 
