@@ -1,3 +1,4 @@
+from dataclasses import astuple
 from math import log
 
 import numpy as np
@@ -5,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.records import node_id
-from qafd.retrieve.rank import PARTS, log_scale, rank, within_budget, word_parts
+from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, within_budget, word_parts
 from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -59,6 +61,24 @@ def test_the_first_stays_before_one_of_its_score_in_an_earlier_row(passages):
     assert order.tolist()[:2] == [2, 1]
 
 
+@pytest.mark.parametrize(("importance", "order"), [
+    ((9, 0, 4, 0, 1), [4, 2, 1, 3]), ((3, 0, 4, 0, 1), [2, 4, 1, 3]), ((3, 0, 4, 0, 9), [4, 2, 1, 3])])
+def test_a_passage_is_as_important_as_itself_or_the_name_in_its_title(passages, importance, order):
+    assert rank(passages, found([0] * 4), x(*importance)).rows.tolist() == order
+
+
+@pytest.mark.parametrize(("certainty", "weights"), [
+    (1, (0.25, 1.5, 1.5, 0.6, 1e-3)), (0, (0.5, 0.5, 0, 0, 1e-3)), (0.5, (0.375, 1, 0.75, 0.3, 1e-3))])
+def test_the_surer_the_names_the_more_the_importance_counts(certainty, weights):
+    assert astuple(Ranking.for_certainty(certainty)) == pytest.approx(weights)
+
+
+@pytest.mark.parametrize("wrong", [{"flow": -1.0}, {"floor": 0.0}, {"floor": 1.0}])
+def test_weights_below_zero_and_a_floor_out_of_range_are_refused(wrong):
+    with pytest.raises(ParameterError, match="A ranking needs"):
+        Ranking(**wrong)
+
+
 def test_equal_passages_keep_the_order_of_the_graph(passages):
     order, _, _ = rank(passages, found([0.5] * 4), np.zeros(5))
     assert order.tolist() == [1, 2, 3, 4]
@@ -78,6 +98,7 @@ def test_every_passage_is_ranked_once_with_scores_that_never_rise(passages, dens
 def test_the_logarithmic_scale_runs_from_zero_to_one():
     scaled = log_scale(np.array([0, 0.05, 50]), 1e-3)
     assert scaled == pytest.approx([0, log(2) / log(1001), 1])
+    assert log_scale(np.array([0, 0.05, 50]) / 1000, 1e-3) == pytest.approx(scaled)
     assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
 
 
