@@ -101,7 +101,7 @@ def test_the_commands_of_the_documents_run(alone, monkeypatch, capsysbinary):
 
 
 def test_every_page_command_method_and_format_is_described():
-    titles = [title for title, _ in PAGES_OF_THE_APP.values()]
+    titles = [name.capitalize() for name in PAGES_OF_THE_APP]
     assert titles
     missing = [name for name in (*titles, *qafd.commands, *METHODS) if name not in TEXT]
     missing += [name for name in FORMATS if f"`{name}`" not in TEXT]

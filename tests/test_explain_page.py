@@ -20,7 +20,7 @@ def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
     app = page("explore", tab="What if", no_doc="steve-jobs.md")
     lost = KnowledgeGraph.sample("apple-amazon", home).explain(
         "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
-    assert f"**{len(lost)}** nodes lost" in shown(app)
+    assert f"**{len(lost)} nodes** lost" in shown(app)
 
 
 @pytest.mark.browser

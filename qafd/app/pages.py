@@ -10,20 +10,17 @@ from qafd.app.error_display import contain_errors
 from qafd.app.session import WORKSPACE
 from qafd.resources import root
 
-GROUPS = {"Ask": ("explore",),
-          "Compare and measure": ("compare", "evaluate", "lab", "runs"),
-          "Learn": ("learn",),
-          "Data": ("documents", "graph", "database", "settings")}
-PAGES = {"explore": ("Explore", ":material/hub:"),
-         "compare": ("Compare", ":material/compare:"),
-         "evaluate": ("Evaluate", ":material/rule:"),
-         "lab": ("Lab", ":material/science:"),
-         "runs": ("Runs", ":material/history:"),
+PAGES = {"explore": ("Ask", ":material/hub:"),
+         "compare": ("Compare and measure", ":material/compare:"),
+         "evaluate": ("Compare and measure", ":material/rule:"),
+         "lab": ("Compare and measure", ":material/science:"),
+         "runs": ("Compare and measure", ":material/history:"),
          "learn": ("Learn", ":material/school:"),
-         "documents": ("Documents", ":material/description:"),
-         "graph": ("Graph", ":material/account_tree:"),
-         "database": ("Database", ":material/database:"),
-         "settings": ("Settings", ":material/settings:")}
+         "documents": ("Data", ":material/description:"),
+         "graph": ("Data", ":material/account_tree:"),
+         "database": ("Data", ":material/database:"),
+         "settings": ("Data", ":material/settings:")}
+"""The group and the icon of each page, whose title is its name with a capital."""
 FIRST = "explore"
 """The page that opens first and stands at the root."""
 ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}
@@ -32,22 +29,21 @@ ASKS = {"explore": "q", "compare": "q", "lab": "q", "database": "dbq"}
 
 def page(name: str, default: str = FIRST) -> StreamlitPage:
     """Return one page; `default` names the one that opens first."""
-    title, icon = PAGES[name]
     script = root() / "pages" / f"{name}.py"
-    return st.Page(script, title=title, icon=icon, default=name == default)
+    return st.Page(script, title=name.capitalize(), icon=PAGES[name][1], default=name == default)
 
 
 def pages(default: str = FIRST) -> dict[str, list[StreamlitPage]]:
     """Return all pages by their groups."""
-    grouped = {}
-    for group, names in GROUPS.items():
-        grouped[group] = [page(name, default) for name in names]
+    grouped: dict[str, list[StreamlitPage]] = {}
+    for name, (group, _) in PAGES.items():
+        grouped.setdefault(group, []).append(page(name, default))
     return grouped
 
 
 def name_of(page: StreamlitPage) -> str:
     """Return the name in `PAGES` of a page."""
-    return next(name for name, (title, _) in PAGES.items() if title == page.title)
+    return page.title.lower()
 
 
 def way(name: str, label: str, **address: str | list[str]) -> None:

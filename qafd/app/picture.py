@@ -13,7 +13,6 @@ from qafd.app.component import component, panels, read_selection
 from qafd.app.result import View, retrieve_by
 from qafd.app.session import bound, choose_option, compute_shared, exchange, session, value_of
 from qafd.explain.paths import row_name
-from qafd.knowledge import read_corpus
 from qafd.retrieve.base import RetrievedNode
 from qafd.retrieve.compare import find_off_topic
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
@@ -36,7 +35,7 @@ def drawing_controls(contracted: bool = False) -> Drawing:
         if not contracted:
             st.toggle("Passages", True, **bound("passages"),
                       help="Turn it off to draw what flows through a passage as arrows between its names.")
-        choose_option("Edge thickness", {"flow": "flow", "weight": "weight"}, "thickness",
+        choose_option("Edge thickness", ("flow", "weight"), "thickness",
                help="Flow w (x_u - x_v), or the query-aware weight w alone.")
     return replace(chosen_drawing(), contract=True) if contracted else chosen_drawing()
 
@@ -59,12 +58,11 @@ def _freeze(view: View) -> tuple[Positions, tuple[RetrievedNode, ...], frozenset
     value is the preset's retrieval.
     """
     graph = view.graph
-    corpus = read_corpus(view.knowledge, graph, FlowDiffusion.needs)
     preset = next((one.method for one in PRESETS.values() if one.method.rule == view.method.rule),
                   FlowDiffusion())
     usual = replace(preset, diffusions="joint").fit_to(graph)
     most = replace(usual, mass=min(usual.highest(graph), max(TOP * usual.mass, DRAWN)))
-    results = [method.retrieve(corpus, view.plan) for method in (usual, most)]
+    results = [method.retrieve(view.corpus, view.plan) for method in (usual, most)]
     first = {n.id for n in results[0].retrieved}
     return (*freeze(results, first), frozenset(first))
 
@@ -90,7 +88,7 @@ def _scale(view: View, method: FlowDiffusion, drawing: Drawing) -> Scale | None:
     graph = view.graph
     usual = method.fit_to(graph)
     widest = replace(usual, mass=min(TOP * usual.mass, usual.highest(graph)))
-    return scale_of(widest.retrieve(read_corpus(view.knowledge, graph, method.needs), view.plan), drawing)
+    return scale_of(widest.retrieve(view.corpus, view.plan), drawing)
 
 
 def picture(view: View, drawing: Drawing, path: Sequence[str] = (), named: Sequence[str] = (),
@@ -162,8 +160,7 @@ def _animate(view: View, drawing: Drawing, positions: Positions, steady: Scale |
 
 def _mass_data(view: View, widest: FlowDiffusion, drawing: Drawing, positions: Positions,
                steady: Scale) -> bytes | None:
-    corpus = read_corpus(view.knowledge, view.graph, widest.needs)
-    data = mass_data(widest.problem(corpus, view.plan), drawing, steady, positions, groups_of(view))
+    data = mass_data(widest.problem(view.corpus, view.plan), drawing, steady, positions, groups_of(view))
     return None if data is None else zlib.compress(json.dumps(data, separators=(",", ":")).encode())
 
 

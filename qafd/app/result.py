@@ -12,12 +12,12 @@ from qafd.app.escaping import brief, capitalize, escape_sentence, plain
 from qafd.app.provider import language_model
 from qafd.app.session import bound, choose_option, compute_shared, forget_all_but, session, value_of
 from qafd.graph import Graph
-from qafd.knowledge import KnowledgeGraph, version_of
+from qafd.knowledge import KnowledgeGraph, read_corpus, version_of
 from qafd.models import LLM
 from qafd.models.cost import Metered
 from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
-from qafd.retrieve.base import Retrieval, Retriever
+from qafd.retrieve.base import Corpus, Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
 from qafd.wording import count, count_words
 from qafd.wording.reasons import word_notice
@@ -42,6 +42,11 @@ class View:
     plan: QueryPlan
     method: FlowDiffusion
     retrieval: Retrieval
+
+    @property
+    def corpus(self) -> Corpus:
+        """The graph with what flow diffusion needs of it."""
+        return read_corpus(self.knowledge, self.graph, FlowDiffusion.needs)
 
     @property
     def about(self) -> tuple[str, str, str]:
@@ -105,7 +110,7 @@ def draw_mass(knowledge: KnowledgeGraph, method: FlowDiffusion) -> FlowDiffusion
         with place:
             method = mass_control(method, PRESETS[preset].method, preset, knowledge.graph)
         aware = choose_option(
-            "Edges", {AWARE: AWARE, PLAIN: PLAIN, BOTH: BOTH}, "edges",
+            "Edges", (AWARE, PLAIN, BOTH), "edges",
             help=("Query-aware edges are wide where they lead towards the question; plain ones "
                   "are as wide as the graph has them. Try Both: the two pictures side by side, with "
                   "the nodes that one of them alone retrieves in color."))
@@ -176,7 +181,7 @@ def status_line(view: View, following: str = "") -> None:
     if certificate["optimal"]:
         parts.append("exact (checked)")
         help = ("Exact: every optimality condition was checked, number by number in the tab "
-                "Certificate; the relative gap is " f"{abs(certificate['relative_gap']):.0e}.")
+                f"Certificate; the relative gap is {abs(certificate['relative_gap']):.0e}.")
     else:
         parts.append(f"not converged: {say_doubt(certificate)}")
     if following:

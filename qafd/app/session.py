@@ -3,7 +3,7 @@
 Values of widgets are in `st.session_state` under the keys of the widgets; all else is here.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -99,16 +99,17 @@ def bound(key: str) -> dict[str, Any]:
     return {"key": keep(key), "bind": "query-params"}
 
 
-def choose_option(label: str, options: Mapping[T, str], key: str, default: T | None = None, **more: Any) -> T:
+def choose_option(label: str, options: Mapping[str, str] | Sequence[str], key: str, default: str = "",
+                  **more: Any) -> str:
     """Draw a few options side by side, kept and in the address, and return the chosen one.
 
     Without a `default` the first one is chosen until another is; `more` is passed to `st.segmented_control`.
     """
-    first = next(iter(options)) if default is None else default
-    chosen: T | None = st.segmented_control(
-        label, list(options), default=first, required=True, format_func=lambda one: options[one],
-        **bound(key), **more)
-    return first if chosen is None else chosen
+    first = default or next(iter(options))
+    labels = options if isinstance(options, Mapping) else dict(zip(options, options, strict=True))
+    chosen: str | None = st.segmented_control(label, list(labels), default=first, required=True,
+                                              format_func=labels.__getitem__, **bound(key), **more)
+    return chosen or first
 
 
 def keep_linked(key: str) -> None:

@@ -34,15 +34,14 @@ def table(columns: Columns, *, formats: Mapping[str, str] | None = None,
     formats, meanings = formats or {}, meanings or {}
     config = dict(options.pop("column_config", {}))
     for name in columns:
-        meaning = meanings.get(name, None)
+        meaning = meanings.get(name)
         if name in formats:
             config[name] = st.column_config.NumberColumn(help=meaning, format=formats[name])
         elif meaning:
             config[name] = st.column_config.Column(help=meaning)
     cells = {cell(name): _clean_cells(values) for name, values in columns.items()}
-    column_config = dict(config.items())
     options.setdefault("placeholder", "")
-    return st.dataframe(cells, hide_index=True, column_config=column_config, **options)
+    return st.dataframe(cells, hide_index=True, column_config=config, **options)
 
 
 def _clean_cells(values: Iterable[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qafd.cli.command import settings, spending
+from qafd.cli.command import keys_of_environment, settings, spending
 from qafd.cli.options import Function, model_options, with_options
 from qafd.errors import ParameterError
 from qafd.models import CallSettings
@@ -195,5 +195,4 @@ def key_for(base_url: str | None) -> str | None:
     """$OPENAI_API_KEY, unless --base-url sends somewhere else than the environment."""
     from qafd.models.address import OPENAI
 
-    meant = os.environ.get("OPENAI_BASE_URL") or OPENAI
-    return os.environ.get("OPENAI_API_KEY") if (base_url or OPENAI) == meant else None
+    return keys_of_environment().get(base_url or OPENAI)

@@ -20,8 +20,7 @@ from qafd.storage.rows import Total
 from qafd.view.panel import clean
 from qafd.wording.documents import say_cap, say_embedding_plan, say_reading_plan, say_readings
 
-BY = {"run": "run", "document": "document", "question": "question",
-       "purpose": "purpose", "model": "model"}
+BY = ("run", "document", "question", "purpose", "model")
 
 
 def choice_of(knowledge: KnowledgeGraph) -> ModelChoice:
@@ -181,14 +180,13 @@ def ledger(knowledge: KnowledgeGraph) -> None:
         if not store.ledger.totals("model"):
             return
         with st.expander("What language models have cost"):
-            by = st.segmented_control("Sum up by", list(BY), default="run", required=True,
-                                      format_func=lambda key: BY[key], key="ledger_by") or "run"
+            by = st.segmented_control("Sum up by", BY, default="run", required=True, key="ledger_by") or "run"
             totals = store.ledger.totals(by)
             other = "questions" if by == "run" else "-"
             rows = [(one.what or other, one.calls, one.tokens_in, one.tokens_out,
                      "~ by qafd" if one.estimated else "by the endpoint",
                      None if one.unpriced else one.cost, round(one.seconds, 1)) for one in totals]
-            table(columns_of((BY[by], "calls", "tokens in", "tokens out", "tokens counted", "dollars",
+            table(columns_of((by, "calls", "tokens in", "tokens out", "tokens counted", "dollars",
                               "seconds"), rows))
             st.caption("A request for vectors is for many passages; it counts for their "
                         "document, or for none where there are several.")

@@ -23,7 +23,7 @@ def question_set(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if value_of("gold", None) not in (None, *choices):
         forget("gold")
     source = choose_option(
-        "Questions", {name: name for name in choices}, "gold", BUNDLED if bundled else WRITTEN,
+        "Questions", choices, "gold", BUNDLED if bundled else WRITTEN,
         help=("A question comes with its gold: the documents that a good answer needs, and "
               "where they are stated the nodes."))
     if source == BUNDLED:

@@ -171,16 +171,17 @@ def edge_detail(view: View, ends: Sequence[str], contracted: bool) -> None:
     if along.question:
         st.caption(plain(f"Most of it for the question “{along.question}”:"))
     for strand in along.strands:
-        _strand(strand)
+        if strand.passage:
+            st.write(f"**{say_number(strand.flow)}** through **{plain(strand.passage)}**")
+        draw_strand(strand)
     remarks_on(view.knowledge, ends[0], ends[1])
     if along.rest > 0:
         st.caption(f"{say_number(along.rest)} more through other passages.")
     _widths(along)
 
 
-def _strand(strand: Strand) -> None:
-    if strand.passage:
-        st.write(f"**{say_number(strand.flow)}** through **{plain(strand.passage)}**")
+def draw_strand(strand: Strand) -> None:
+    """Draw the sentences of a part of an edge, or why there is none."""
     if strand.added:
         st.html(word_by_hand(say_by_hand(strand.added)))
     if strand.sentences:

@@ -14,7 +14,6 @@ from qafd.app.session import compute_shared
 from qafd.explain.chains import Chain
 from qafd.explain.reach import Added, compare_first, find_reached, signal_shares
 from qafd.flow.homotopy import Path
-from qafd.knowledge import read_corpus
 from qafd.plan.kinds import Asked
 from qafd.plan.question import parse_question
 from qafd.retrieve.base import Retrieval
@@ -54,12 +53,11 @@ def _say_when_reached(view: View, citations: Sequence[Citation]) -> str:
 
 def enter_mass(view: View, entered: Path, passage: str) -> float | None:
     """Return the mass at which the flow reaches a passage or the name that is its title."""
-    corpus = read_corpus(view.knowledge, view.graph, ())
-    row = view.graph.row[passage]
-    rows = [row]
-    place = np.flatnonzero(corpus.passages.rows == row)
-    if len(place) and corpus.passages.title[place[0]] >= 0:
-        rows.append(int(corpus.passages.title[place[0]]))
+    passages = view.corpus.passages
+    rows = [view.graph.row[passage]]
+    place = np.flatnonzero(passages.rows == rows[0])
+    if len(place) and passages.title[place[0]] >= 0:
+        rows.append(int(passages.title[place[0]]))
     masses = entered.alphas[np.isin(entered.rows, rows)]
     return float(masses.min()) if len(masses) else None
 

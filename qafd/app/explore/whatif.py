@@ -14,7 +14,7 @@ from qafd.explain.whatif import Change, Effect
 from qafd.view.drawing import Caption, Look
 from qafd.view.panel import panel_data, shown_name
 from qafd.view.placement import add_new
-from qafd.wording import count_words
+from qafd.wording import count
 from qafd.wording.answers import say_change
 
 EDGES = 60
@@ -68,13 +68,9 @@ def _difference(view: View, difference: Effect) -> None:
     before = view.answer if same else view.knowledge.answer(difference.before, view.plan)
     change = AnswerChange.of(before, view.knowledge.answer(difference.after, view.plan))
     st.write(f"**{plain(say_change(change))}**")
-    st.write(count_words(
-        len(difference.lost), "**{number}** node lost, **{gained}** gained; {passages_lost} of the "
-        "first passages lost, {passages_gained} gained.",
-        "**{number}** nodes lost, **{gained}** gained; {passages_lost} of the first passages lost, "
-        "{passages_gained} gained.", gained=len(difference.gained),
-        passages_lost=len(difference.lost_passages),
-        passages_gained=len(difference.gained_passages)))
+    st.write(f"**{count(len(difference.lost), 'node')}** lost, **{len(difference.gained)}** gained; "
+             f"{len(difference.lost_passages)} of the first passages lost, {len(difference.gained_passages)} "
+             "gained.")
     positions, others = place_nodes(view)
     captions = [Caption("As it is", "in color: lost by the change"),
                 Caption("With the change", "in color: gained by it")]

@@ -6,18 +6,17 @@ import streamlit as st
 
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
-from qafd.app.explore.card import quote, word_by_hand
+from qafd.app.explore.card import draw_strand
 from qafd.app.explore.explanation import SEARCHED, explanation_of, node_choice
 from qafd.app.markup import paragraph, read_table
 from qafd.app.result import View
 from qafd.app.session import bound, value_of
 from qafd.explain import Explanation, SeedShare, Why
-from qafd.explain.edges import Gate, Strand
+from qafd.explain.edges import Gate
 from qafd.explain.paths import Paths, ReasoningPath
 from qafd.explain.whynot import WhyNot
 from qafd.view.drawing import share_of
 from qafd.view.panel import clean
-from qafd.wording.documents import say_by_hand
 from qafd.wording.explanations import (
     say_balance,
     say_chain,
@@ -25,7 +24,6 @@ from qafd.wording.explanations import (
     say_path,
     say_remedy,
     say_size,
-    say_unquoted,
     say_why,
     say_why_not,
 )
@@ -67,7 +65,7 @@ def _shares(why: Why) -> None:
         for inflow in why.inflows:
             st.write(f"**{share_of(inflow.flow, why.balance.reached):.0%}** of what reached it came "
                      f"straight from **{plain(inflow.source)}**")
-            _quotes(inflow)
+            draw_strand(inflow)
 
 
 def _seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
@@ -80,15 +78,6 @@ def _seeds_and_ways(seeds: Sequence[SeedShare], ways: Paths) -> None:
     if ways.rest > 0:
         rows.append(("all other ways", say_number(ways.rest)))
     st.html(read_table(("way", "mass"), rows))
-
-
-def _quotes(inflow: Strand) -> None:
-    if inflow.added:
-        st.html(word_by_hand(say_by_hand(inflow.added)))
-    if inflow.sentences:
-        st.html("".join(quote(e) for e in inflow.sentences))
-    elif not inflow.added:
-        st.caption(say_unquoted(inflow.kind))
 
 
 def _why_not(why: WhyNot) -> None:

@@ -63,6 +63,6 @@ def show() -> None:
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return
-    shown = choose_option("View", {name: name for name in VIEWS}, "part", label_visibility="collapsed")
+    shown = choose_option("View", list(VIEWS), "part", label_visibility="collapsed")
     jobs_panel(knowledge)
     VIEWS[shown](knowledge)

@@ -25,7 +25,6 @@ from qafd.explain.paths import row_name
 from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
-from qafd.knowledge import read_corpus
 from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
 from qafd.lab.movie import film
 from qafd.lab.robustness import returns
@@ -89,7 +88,7 @@ def sweep_tab(view: View) -> None:
     base = replace(method, mass=masses[0], seeds=1, variant="plain")
     asked = view.about, base, tuple(variants), tuple(sorted(seeds))
     cells: tuple[Cell, ...] = compute_once("sweep", asked, lambda progress: sweep(
-        _corpus(view), view.plan, base, Grid(masses, sorted(seeds), variants), progress))
+        view.corpus, view.plan, base, Grid(masses, sorted(seeds), variants), progress))
     metrics = {name: title for name, (title, _) in figures.METRICS.items()}
     metric = choose_option("Color and number", metrics, "sweep_metric")
     _sweep_maps(cells, metric, variants, method)
@@ -145,7 +144,7 @@ def _load(key: str, cells: Sequence[Cell], method: FlowDiffusion) -> None:
 
 def timeline_tab(view: View) -> None:
     """Draw how nodes fill: over the mass, or over the pushes of Algorithm 2 as a movie."""
-    over = choose_option("Nodes fill over", {MASS: MASS, PUSHES: PUSHES}, "over")
+    over = choose_option("Nodes fill over", (MASS, PUSHES), "over")
     (_draw_movie if over == PUSHES else _draw_bars)(view)
 
 
@@ -238,7 +237,7 @@ def robustness_tab(view: View) -> None:
     seed = right.number_input("Seed of the noise", 0, 9999, 0, **bound("noise_seed"))
     asked = view.about, view.method, noise, draws, seed
     found = compute_once("robustness", asked, lambda progress: returns(
-        _corpus(view), view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
+        view.corpus, view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
     usual = [r for r in found if r.usual]
     if not found:
         st.write("Nothing is retrieved, with or without noise. Raise the mass.")
@@ -255,9 +254,5 @@ def robustness_tab(view: View) -> None:
         st.caption(f"The first 60 of {len(found)} are drawn; the CSV has all.")
 
 
-def _corpus(view: View) -> Any:
-    return read_corpus(view.knowledge, view.graph)
-
-
 def _problem(view: View) -> Problem:
-    return view.method.problem(_corpus(view), view.plan)
+    return view.method.problem(view.corpus, view.plan)
