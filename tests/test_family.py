@@ -7,11 +7,9 @@ import pytest
 from oracles import dense_weights
 
 from qafd.errors import ParameterError
-from qafd.evaluate.gold import Question, read_questions
+from qafd.evaluate.gold import Question
 from qafd.knowledge import read_corpus
 from qafd.lab.family import RESTART, SHARES, first_passages, measure_family, solve_member
-from qafd.learn.cards import FAMILY
-from qafd.resources import root
 from qafd.retrieve.qafd import FlowDiffusion
 
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -105,13 +103,6 @@ def test_recall_along_the_family_is_counted_by_hand(apple):
             hits.append(np.mean([names[gold] in titles for gold in question.gold]))
         assert recall == pytest.approx(np.mean(hits))
     assert seen == [0.5, 1.0]
-
-
-@pytest.mark.parametrize("mass", FAMILY)
-def test_the_card_of_learn_shows_the_recall_that_is_measured(mass, apple):
-    asked = read_questions((root() / "assets/samples/apple-amazon.questions.jsonl").read_bytes()).questions
-    found = measure_family(apple, asked, FlowDiffusion(mass=mass))
-    assert found == pytest.approx(FAMILY[mass], abs=0.01)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])

@@ -10,9 +10,8 @@ from qafd.app.component import Staging, movie, movie_data
 from qafd.app.pages import heading, way
 from qafd.app.session import keep, put
 from qafd.app.tables import columns_of, table
-from qafd.lab.family import SHARES
 from qafd.learn.card import Card, Settings, entries, film_card, promise, proof
-from qafd.learn.cards import CARDS, FAMILY, SOUGHT
+from qafd.learn.cards import CARDS, SOUGHT
 from qafd.wording import join_words
 
 CARD = "card"
@@ -142,15 +141,6 @@ def _sifting(card: Card, _: Settings) -> None:
     table(columns_of(("Condition", "Met by", "Suppliers"), rows))
 
 
-def _recall(_: Card, __: Settings) -> None:
-    """List how many of the right passages come first between walk and flow."""
-    head = ("Mass", *(f"t = {share:g}" for share in SHARES))
-    table(columns_of(head, [(f"{mass:g}", *found) for mass, found in FAMILY.items()]),
-          formats=dict.fromkeys(head[1:], "%.2f"))
-    st.caption("Share of the right passages among the first five by importance alone, over 24 questions "
-               "of the sample. Lab's tab *Family* measures it.")
-
-
 NUMBERS: dict[str, Callable[[Card, Settings], None]] = {
     "mass": _filling, "gates": _filling, "certificate": _checks, "guarantee": _promise,
-    "conditions": _sifting, "family": _recall}
+    "conditions": _sifting}

@@ -122,14 +122,20 @@ def html(retrieval: Retrieval, positions: Positions | None = None, *, answer: "A
         Captions, other nodes and colors, see `qafd.view.drawing.Look`.
     """
     data = {**_draw_panel(retrieval, positions, drawing, look), "edges": True}
-    title = escape(_clean_text(retrieval.query) or "Retrieved subgraph")
-    script = panel_script(data)
+    return _page(retrieval, [panel_script(data)], panel_styles(), [*_answer_lines(answer), PANELS],
+                 _node_rows(data))
+
+
+def _page(drawn: Retrieval, scripts: Sequence[str], styles: str, body: Sequence[str],
+          rows: Sequence[Sequence[str]]) -> str:
+    """Write a page with a body, a table of its nodes and its origin; the last script draws at its end."""
+    title = escape(_clean_text(drawn.query) or "Retrieved subgraph")
     return "\n".join([
-        *head(title, [script], panel_styles(), retrieval.made_by.qafd, _record(retrieval)),
-        "</head>", "<body>", f"<h1>{title}</h1>", *_answer_lines(answer),
-        PANELS,
-        _table(_node_rows(data)), f"<p>{escape(_clean_text(imprint(retrieval), 2000))}</p>",
-        f"<script>{script}</script>", "</body>", "</html>", "",
+        *head(title, scripts, styles, drawn.made_by.qafd, json.dumps(drawn.record, default=str)),
+        *(f"<script>{script}</script>" for script in scripts[:-1]),
+        "</head>", "<body>", f"<h1>{title}</h1>", *body,
+        _table(rows), f"<p>{escape(_clean_text(imprint(drawn), 2000))}</p>",
+        f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
     ])  # fmt: skip
 
 
@@ -199,18 +205,12 @@ def page(drawn: Retrieval, positions: Positions, summary: str) -> str:
         Its size in words.
     """
     scripts, styles = _vis(drawn, positions)
-    title = escape(_clean_text(drawn.query))
     rows = [("node", "kind", "edges")]
     for node in drawn.nodes:
         rows.append((_clean_text(node.name), _clean_text(node.kind), f"{node.importance:.0f}"))
-    return "\n".join([
-        *head(title, scripts, styles + _STYLE, drawn.made_by.qafd, _record(drawn)),
-        *(f"<script>{script}</script>" for script in scripts[:-1]),
-        "</head>", "<body>", f"<h1>{title}</h1>", f"<p>{escape(summary)}; passages are squares</p>",
-        f'<div id="mynetwork" role="img" aria-label="{escape(summary)}"></div>',
-        _table(rows), f"<p>{escape(_clean_text(imprint(drawn), 2000))}</p>",
-        f"<script>{scripts[-1]}</script>", "</body>", "</html>", "",
-    ])  # fmt: skip
+    body = [f"<p>{escape(summary)}; passages are squares</p>",
+            f'<div id="mynetwork" role="img" aria-label="{escape(summary)}"></div>']
+    return _page(drawn, scripts, styles + _STYLE, body, rows)
 
 
 def head(title: str, scripts: Sequence[str], styles: str, version: str,
@@ -296,19 +296,13 @@ def _node_rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
     """Write rows as a folded table, the first one as its head."""
-    lines = [table_row(row, "td" if number else "th") for number, row in enumerate(rows)]
+    lines = []
+    for number, row in enumerate(rows):
+        tag = "td" if number else "th"
+        cells = [f"<{tag}>{escape(text)}</{tag}>" for text in row]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
     return ("<details><summary>The nodes as a table</summary>"
             f"<table>{''.join(lines)}</table></details>")
-
-
-def table_row(cells: Sequence[str], tag: str = "td") -> str:
-    """Write a row of a table of a page; texts stay text."""
-    shown = [f"<{tag}>{escape(cell)}</{tag}>" for cell in cells]
-    return f"<tr>{''.join(shown)}</tr>"
-
-
-def _record(retrieval: Retrieval) -> str:
-    return json.dumps(retrieval.record, default=str)
 
 
 def _stamp(retrieval: Retrieval) -> str:
@@ -337,11 +331,13 @@ def _clean_text(text: str, most: int = 300) -> str:
 
 def table_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Write a table as CSV; text that a spreadsheet would take for a formula is quoted with '."""
+    return csv_rows([columns, *rows])
+
+
+def csv_rows(rows: Iterable[Sequence[Any]]) -> str:
+    """Write rows as CSV, as `table_csv`."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow(map(cell, row))
+    csv.writer(out).writerows([*map(cell, row)] for row in rows)
     return out.getvalue()
 
 

@@ -3,8 +3,6 @@
 `qafd.ingest.imports.read_graph` reads the same entities, passages and relations from these files.
 """
 
-import csv
-import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from qafd.edits import MENTION_KINDS, edges_by_hand
 from qafd.errors import ParameterError
-from qafd.export import cell, page
+from qafd.export import csv_rows, page
 from qafd.export.markup import GraphRows
 from qafd.reading.text import passage_names
 from qafd.reasons import given_reason
@@ -216,17 +214,11 @@ def edges_csv(graph: Whole) -> Iterator[str]:
 def _lines(columns: tuple[str, ...], rows: Iterable[WholeNode] | Iterable[WholeEdge],
            made_by: str) -> Iterator[str]:
     """Write a table as CSV, some lines at a time; no text can be run as a formula."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow((*columns, "made_by"))
+    yield csv_rows([(*columns, "made_by")])
     values = attrgetter(*columns)
     left = iter(rows)
     while some := list(islice(left, LINES)):
-        writer.writerows([*map(cell, values(row)), made_by] for row in some)
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-    yield out.getvalue()
+        yield csv_rows((*values(row), made_by) for row in some)
 
 
 def _stamp(graph: Whole) -> str:

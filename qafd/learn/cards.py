@@ -50,10 +50,6 @@ SUPPLIERS = Toy(
      ("Bolt", "late", 1.0), ("Crown", "Ghent", 1.0), ("Crown", "certified", 1.0),
      ("Crown", "late", 1.0), ("Delft", "Ghent", 1.0), ("Delft", "late", 1.0)))
 
-FAMILY = {30.0: (0.92, 1.0, 1.0, 1.0, 1.0), 10.0: (0.92, 0.98, 0.94, 0.94, 0.92),
-          5.0: (0.92, 0.94, 0.92, 0.83, 0.75)}
-"""Recall@5 of the 24 questions of the main sample by mass, at each of `qafd.lab.family.SHARES`."""
-
 SOUGHT = ("Ghent", "certified", "late")  # conditions on one of the suppliers
 
 CARDS = (
@@ -180,9 +176,9 @@ CARDS = (
         "At 0 a little stays everywhere, even with *Eve*. Raise the slider: she drops out, and "
         "the mass gathers in buckets that are full.",
         "Which end finds more of the right passages?",
-        "It depends on the mass, as the table shows. A little mass fills too few buckets to rank five "
-        "passages, where a walk still reaches more. With more mass the flow finds as many, and "
-        "spends none of it far away. The sample is small, so the table shows the shape and no winner.",
+        "It depends on the mass. A little fills too few buckets to rank five passages, where a walk "
+        "still reaches more. With more mass the flow finds as many, and spends none of it far away. "
+        "Lab's tab *Family* counts both on the questions of a sample.",
         r"\begin{gathered} \tfrac12 \textstyle\sum w_{uv} (x_u - x_v)^2 + \tfrac{1-t}2 \delta \sum d_v "
         r"x_v^2 \\ + \textstyle\sum (t\, T_v - \Delta_v)\, x_v \end{gathered}",
         "None; problem (5) is its end t = 1. Section *From PageRank to flow* of the research notes.",

@@ -36,6 +36,7 @@ from qafd.wording import count
 
 LOADED = "loaded"
 LINES = 6  # values of a second parameter, at most
+BARS = 60  # nodes of a chart, at most
 MASS, PUSHES = "Mass", "Pushes"
 NOTE = {"budget": "mass, in nodes"}
 
@@ -161,15 +162,12 @@ def _draw_bars(view: View) -> None:
         return
     st.caption("A bar begins at the exact mass at which its node is full. With more mass it stays "
                "full. The dashed line is the mass now.")
-    shown_bars = many = len(found)
-    if many > 10:
-        shown_bars = st.slider("Nodes shown", 10, min(many, 150), min(many, 40),
-                               **bound("timeline_shown"))
     name, _, first, _ = found[0]
-    chart(figures.timeline_bars(found[:shown_bars], limit, mass_label(view.method), view.method.mass),
-          (f"Bars of {shown_bars} nodes; the first to fill is {clean(name, 40)} at "
+    chart(figures.timeline_bars(found[:BARS], limit, mass_label(view.method), view.method.mass),
+          (f"Bars of {min(len(found), BARS)} nodes; the first to fill is {clean(name, 40)} at "
            f"{first:.3g}; the mass is {view.method.mass:.3g} now."), "timeline",
           ("node", "kind", "full from", "seed"), found)
+    _say_left_out(found)
     if path.next_row is not None:
         st.caption(f"Next: {brief(row_name(graph, path.next_row), 60)} at {path.next_alpha:.4g}.")
 
@@ -230,14 +228,12 @@ def family_tab(view: View) -> None:
 
 def robustness_tab(view: View) -> None:
     """Draw how often each node returns when the embeddings are jittered."""
-    left, middle, right = st.columns(3, gap="medium")
+    left, right = st.columns(2, gap="medium")
     noise = left.slider("Noise, relative to an embedding's length", 0.0, 1.0, 0.5, 0.01,
                         **bound("noise"))
-    draws = middle.slider("Draws", 5, 50, 20, **bound("draws"))
-    seed = right.number_input("Seed of the noise", 0, 9999, 0, **bound("noise_seed"))
-    asked = view.about, view.method, noise, draws, seed
-    found = compute_once("robustness", asked, lambda progress: returns(
-        view.corpus, view.plan, view.method, noise, draws, np.random.default_rng(seed), progress))
+    draws = right.slider("Draws", 5, 50, 20, **bound("draws"))
+    found = compute_once("robustness", (view.about, view.method, noise, draws), lambda progress: returns(
+        view.corpus, view.plan, view.method, noise, draws, np.random.default_rng(0), progress))
     usual = [r for r in found if r.usual]
     if not found:
         st.write("Nothing is retrieved, with or without noise. Raise the mass.")
@@ -246,12 +242,16 @@ def robustness_tab(view: View) -> None:
     others = len(found) - len(usual)
     st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw. "
                 f"{count(others, 'other node')} came in at least one draw.")
-    chart(figures.return_bars(found, 60),
+    chart(figures.return_bars(found, BARS),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
           [(r.name, r.kind, r.share, r.usual) for r in found])
-    if len(found) > 60:
-        st.caption(f"The first 60 of {len(found)} are drawn; the CSV has all.")
+    _say_left_out(found)
+
+
+def _say_left_out(found: Sequence[object]) -> None:
+    if len(found) > BARS:
+        st.caption(f"The first {BARS} of {len(found)} are drawn; the CSV has all.")
 
 
 def _problem(view: View) -> Problem:
