@@ -5,12 +5,12 @@ import copy
 import pytest
 
 from qafd.errors import BusyError
-from qafd.wording import count_words, join_some, join_words
+from qafd.wording import count, join_some, join_words
 
 
 @pytest.mark.parametrize(("number", "words"), [(0, "0 nodes"), (1, "1 node"), (1200, "1,200 nodes")])
 def test_one_is_singular_and_all_else_plural(number, words):
-    assert count_words(number, "{number} node", "{number} nodes") == words
+    assert count(number, "node") == words
 
 
 def test_a_list_has_an_and_before_its_last():

@@ -19,7 +19,7 @@ from qafd.reasons import NoticeKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus, Retrieval, Retriever
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion
-from qafd.wording import count, count_words
+from qafd.wording import count
 from qafd.wording.reasons import word_notice
 from qafd.wording.runs import say_doubt
 
@@ -210,12 +210,10 @@ def all_notes(view: View) -> None:
 
 
 def _say_retrieved(view: View, passages: int, full: int) -> str:
-    found = count_words(len(view.graph), "{full} of {number} node retrieved",
-                      "{full} of {number} nodes retrieved", full=f"{full:,}")
+    found = f"{full:,} of {count(len(view.graph), 'node')} retrieved"
     if not passages:
         return found
-    names = count(full - passages, "name")
-    return f"{found} ({names}, {count_words(passages, '{number} passage', '{number} passages')})"
+    return f"{found} ({count(full - passages, 'name')}, {count(passages, 'passage')})"
 
 
 def counts_tokens(method: FlowDiffusion) -> bool:

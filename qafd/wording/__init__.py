@@ -3,15 +3,6 @@
 from collections.abc import Sequence
 
 
-def count_words(number: int, one: str, many: str, /, **values: object) -> str:
-    """Return the sentence for one thing or for several; both templates may use ``{number}``.
-
-    >>> count_words(1200, "{number} node", "{number} nodes")
-    '1,200 nodes'
-    """
-    return (one if number == 1 else many).format(number=f"{number:,}", **values)
-
-
 def join_words(words: Sequence[str]) -> str:
     """Join words or phrases: "a", "a and b", "a, b and c"."""
     if len(words) < 2:

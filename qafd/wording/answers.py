@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from qafd.answer.claims import Verdict
 from qafd.plan.kinds import Beyond
-from qafd.wording import count, count_words, join_words
+from qafd.wording import join_words
 
 if TYPE_CHECKING:
     from qafd.answer import Answer, AnswerChange, Written
@@ -124,9 +124,8 @@ def say_change(change: "AnswerChange") -> str:
 def _say_moves(change: "AnswerChange") -> Iterator[str]:
     """Yield phrases for sentences that are no longer quoted, and for new ones."""
     if change.left:
-        yield count_words(len(change.left), "{number} of {all} is gone", "{number} of {all} are gone",
-                        all=count(len(change.before.sentences), "sentence"))
+        yield f"{len(change.left)} of {len(change.before.sentences)} left out"
     if any(sentence == change.before.sentences[0] for sentence, _ in change.left):
-        yield "the first is among them"
+        yield "the first among them"
     if change.came:
-        yield count_words(len(change.came), "{number} is new", "{number} are new")
+        yield f"{len(change.came)} new"

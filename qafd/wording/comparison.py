@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from qafd.wording import count, count_words, join_some, join_words, ordinal
+from qafd.wording import count, join_some, join_words, ordinal
 from qafd.wording.explanations import say_path
 from qafd.wording.reasons import word_cause
 
@@ -21,15 +21,14 @@ def word_missed(group: "MissedGroup") -> str:
     number = len(group.nodes)
     names = join_some(group.names)
     if group.texts:
-        names = count_words(number, "the passage {names}", "the passages {names}", names=names)
+        names = f"the {'passage' if number == 1 else 'passages'} {names}"
     verb = "only touches" if group.touched and not group.texts else "misses"
     them = "it" if number == 1 else "them"
     because = word_cause(group.reasons).rstrip(".")
     sentence = f"{group.other_label} {verb} {names}; {group.finder_label} retrieves {them} because {because}."
     if not group.rest:
         return sentence
-    rest = count_words(group.rest, "It also retrieves {number} other.", "It also retrieves {number} others.")
-    return f"{sentence} {rest}"
+    return f"{sentence} It also retrieves {count(group.rest, 'other')}."
 
 
 def say_compared(found: "NodeComparison") -> str:
@@ -71,9 +70,7 @@ def say_verdict(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
         ranks += f", ranked {join_words(parts)}"
     if not missing:
         return f"{ranks}."
-    lacking = count_words(len(missing), "{names} does not find it.", "{names} do not find it.",
-                        names=join_words(missing))
-    return f"{ranks}. {lacking}"
+    return f"{ranks}. Not found by {join_words(missing)}."
 
 
 def _say_share(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qafd.storage.rows import Aspect, FaultKind
-from qafd.wording import HOUR, MINUTE, count, count_words, join_some, join_words
+from qafd.wording import HOUR, MINUTE, count, join_some, join_words
 
 if TYPE_CHECKING:
     from qafd.curate.descriptions import Remark
@@ -84,16 +84,16 @@ def say_cap(cap: "Cap") -> str:
 
 def say_reading_plan(plan: "RunPlan") -> str:
     """Word the cost of reading passages with a model."""
-    return (f"{plan.passages:,} passages, {plan.cached:,} of them answered before; "
-            f"{_say_range(plan.calls)} calls, ~{_say_range(plan.tokens_in)} tokens in, "
-            f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
-            f"{_say_time(plan.seconds)}.")
+    return _say_plan(plan, f"{count(plan.passages, 'passage')}, {plan.cached:,} of them answered before")
 
 
 def say_writing_plan(plan: "RunPlan") -> str:
     """Word the cost of writing the texts of layers."""
-    return (f"{count(plan.passages, 'text')}, {plan.cached:,} of them written before; "
-            f"{_count_range(plan.calls, 'call')}, ~{_say_range(plan.tokens_in)} tokens in, "
+    return _say_plan(plan, f"{count(plan.passages, 'text')}, {plan.cached:,} of them written before")
+
+
+def _say_plan(plan: "RunPlan", texts: str) -> str:
+    return (f"{texts}; {_count_range(plan.calls, 'call')}, ~{_say_range(plan.tokens_in)} tokens in, "
             f"~{_say_range(plan.tokens_out)} out; {_say_money(plan.cost)}; "
             f"{_say_time(plan.seconds)}.")
 
@@ -172,9 +172,7 @@ def say_place(document: str, page: int | None) -> str:
 
 def say_more_passages(remark: "Remark") -> str:
     """Count the other passages of a remark, "" for none."""
-    if not remark.more:
-        return ""
-    return count_words(remark.more, "and {number} other passage", "and {number} other passages")
+    return f"and {count(remark.more, 'other passage')}" if remark.more else ""
 
 
 def say_keywords(remark: "Remark") -> str:
@@ -256,9 +254,7 @@ def _list_contents(going: "Footprint") -> str:
     if going.replies:
         also.append(count(going.replies, "model reply"))
     if going.runs:
-        also.append(count_words(
-            going.runs, "{number} saved run that quotes them or has names found only there",
-            "{number} saved runs that quote them or have names found only there"))
+        also.append(f"{count(going.runs, 'saved run')} with their texts or with names found only there")
     also += ["all derived layers", "copies made before upgrades"]
     return f"{join_words(counts) or 'all bytes'}: {join_words(also)}."
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from qafd.wording import count, count_words, join_words, ordinal
+from qafd.wording import count, join_words, ordinal
 from qafd.wording.reasons import word_seed
 
 if TYPE_CHECKING:
@@ -145,8 +145,7 @@ def say_along(along: "Along") -> str:
                 "so neither passes any on.")
     through = ""
     if along.passages:
-        through = count_words(along.passages, " through one passage that names both",
-                              " through {number} passages that name both")
+        through = f" through {count(along.passages, 'passage')} with both names"
         if along.direct:
             through = f" directly and{through}"
     return (f"{along.flow:.3g} units of mass flow from {along.source} to {along.target}{through}, "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from qafd.reasons import Notice, NoticeKind, Reason, ReasonKind, Value
-from qafd.wording import count_words, join_some, join_words, ordinal
+from qafd.wording import join_some, join_words, ordinal
 
 _SEEDS = {
     ReasonKind.NAMED: "the question names it",
@@ -355,7 +355,7 @@ def _count(one: str, many: str, values: dict[str, object]) -> str:
     number = values.pop("count")
     if not isinstance(number, int):
         raise ValueError("the count is not a number")
-    return count_words(number, one, many, **values)
+    return (one if number == 1 else many).format(number=f"{number:,}", **values)
 
 
 def _word_values(values: Mapping[str, Value]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qafd.wording import count, count_words, join_some
+from qafd.wording import count, join_some
 
 if TYPE_CHECKING:
     from qafd.retrieve.base import RetrievedNode
@@ -94,9 +94,7 @@ def say_replay(replay: "Replay") -> list[str]:
     sentences.append(_say_changes(change) or "Graph, models, settings and versions are the same; derived "
                      "layers or the machine's arithmetic may differ.")
     if replay.missing:
-        sentences.append(count_words(
-            replay.missing, "{number} of {nodes:,} nodes does not exist in this graph.",
-            "{number} of {nodes:,} nodes do not exist in this graph.", nodes=before))
+        sentences.append(f"Missing from this graph: {replay.missing:,} of {before:,} nodes.")
     return sentences
 
 

@@ -36,7 +36,7 @@ from qafd.retrieve.compare import (
 )
 from qafd.retrieve.methods import PAPER, canonical, label_of, method_of
 from qafd.runs.imported import list_foreign
-from qafd.wording import count_words, join_some
+from qafd.wording import join_words
 from qafd.wording.comparison import say_verdict
 
 PREFIXES = {"qafd": "best", PAPER: "paper"}  # Explore's controls of the same method
@@ -140,16 +140,13 @@ def prepare_layers(knowledge: KnowledgeGraph, choice: Choice) -> None:
         return
     if knowledge.graph.count("passage") <= AT_ONCE:
         try:
-            with st.spinner(f"Building {join_some(missing, len(missing))}"):
+            with st.spinner(f"Building {join_words(missing)}"):
                 knowledge.build_layers(missing)
         except StoreError as error:
             st.caption(f":material/info: {escape_sentence(error)}")
         return
     methods = list(dict.fromkeys(needs[name] for name in missing))
-    st.caption(count_words(
-        len(methods), "{methods} needs {layers}, which this graph does not have yet.",
-        "{methods} need {layers}, which this graph does not have yet.",
-        methods=join_some(methods, len(methods)), layers=join_some(missing, len(missing))))
+    st.caption(f"This graph does not have {join_words(missing)} yet, for {join_words(methods)}.")
     with knowledge.store() as store:
         if not store.queue.open() and st.button("Build", type="primary"):
             enqueue(store, layers=missing, keys=keys())

@@ -20,7 +20,7 @@ from qafd.reading.text import canonical
 from qafd.records import node_id
 from qafd.storage import Workspace
 from qafd.view.panel import clean
-from qafd.wording import count, count_words
+from qafd.wording import count
 from qafd.wording.documents import say_edit, say_likeness
 
 PAIRS = 8  # shown at a time
@@ -169,6 +169,5 @@ def _word_pair(pair: Suggestion) -> list[str]:
     if own and other and own != other:
         facts.append(f"types differ: {own}, {other}")
     if pair.together:
-        facts.append(count_words(pair.together, "{number} sentence with both names",
-                               "{number} sentences with both names"))
+        facts.append(f"{count(pair.together, 'sentence')} with both names")
     return facts
