@@ -160,7 +160,6 @@ class NoticeKind(StrEnum):
     NAME_NEAR = "name_near"  # name, other, similarity
     MORE_UNKNOWN = "more_unknown"  # count
     # Of an evaluation
-    STOPPED_EARLY = "stopped_early"  # done, asked
     ENDED_EARLY = "ended_early"  # done, asked, text
     NOT_ALL_JUDGED = "not_all_judged"  # text
     FEW_PASSAGES = "few_passages"  # count

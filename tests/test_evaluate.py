@@ -127,14 +127,6 @@ def test_two_gold_names_of_one_document_are_one_hit_of_its_precision():
     assert Trial((2, 2, None)).recall(5) == pytest.approx(2 / 3)
 
 
-def test_stopping_keeps_the_questions_that_every_method_has_done(library):
-    asked = []
-    stop = lambda: asked.append(1) or len(asked) > 2  # type: ignore[func-returns-value]  # noqa: E731, E501
-    stopped = evaluate(library, QUESTIONS, {"first": Listed(FIRST.orders)}, stopped=stop)
-    assert len(stopped.questions) == len(stopped.scores[0].trials) == 2
-    assert notice(NoticeKind.STOPPED_EARLY, done=2, asked=3) in stopped.notices
-
-
 def test_gold_is_found_by_name_by_id_by_file_and_by_title(library):
     gold = ("passages.jsonl#p1", "p2", "london", "passages.jsonl")
     documents, notices = gold_documents(library, [Question("q", "?", gold)])

@@ -135,7 +135,7 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
     press(app, "Add the text")
     text = shown(app)
     assert "To be read by tiny" in text
-    assert "1 passages, 0 of them answered before; 1 to 2 calls" in text
+    assert "1 passage, 0 of them answered before; 1 to 2 calls" in text
     assert "$0.00 to $" in text
     assert "The run stops before it exceeds 9 calls" in text
     assert server.bodies == []

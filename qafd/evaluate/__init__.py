@@ -19,7 +19,7 @@ from qafd.evaluate.collection import gold_documents
 from qafd.evaluate.gold import Question
 from qafd.evaluate.measures import RESAMPLES, Interval, harmonic_mean, intervals
 from qafd.graph import Graph
-from qafd.ingest.engine import Progress, never
+from qafd.ingest.engine import Progress
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.records import QueryPlan
@@ -207,8 +207,7 @@ def _flat(intervals: Mapping[str, Interval]) -> dict[str, Any]:
 
 def evaluate(
     knowledge: KnowledgeGraph, questions: Sequence[Question], methods: Mapping[str, Retriever], *,
-    progress: Callable[[Progress], None] = ignore_progress, stopped: Callable[[], bool] = never,
-) -> Evaluation:
+    progress: Callable[[Progress], None] = ignore_progress) -> Evaluation:
     """Run every method on every question of a workspace, with one plan for each question.
 
     Layers that a method needs are built where they are missing.
@@ -220,13 +219,11 @@ def evaluate(
         with the first.
     progress : callable
         Called at stage "evaluating" with the number of retrievals done, and the current question.
-    stopped : callable
-        Asked between questions; True ends the run with the questions done so far.
 
     Raises
     ------
     ParameterError
-        There is no method, no question was done, or the workspace has none of the gold passages.
+        There is no method, no question, or the workspace has none of the gold passages.
     """
     if not methods:
         raise ParameterError("no method is chosen; choose at least one")
@@ -240,8 +237,6 @@ def evaluate(
     trials: dict[str, list[Trial]] = {name: [] for name in methods}
     total = len(questions) * len(methods)
     for question in questions:
-        if stopped():
-            break
         plan = knowledge.plan(question.text, graph)
         gold = [documents[name] for name in question.gold]
         with knowledge.store():  # which all methods use
@@ -250,14 +245,12 @@ def evaluate(
                                   question.text))
                 trials[name].append(_trial(knowledge, graph, method, plan, gold))
     first = next(iter(trials.values()))
-    progress(Progress("evaluating", len(first) * len(methods), total))
-    if not first:
-        raise ParameterError("the evaluation was stopped before its first question; run it again")
+    progress(Progress("evaluating", total, total))
     passages = graph.count("passage")
     return Evaluation(
-        tuple(questions[:len(first)]),
+        tuple(questions),
         tuple(score(name, methods[name], found, first) for name, found in trials.items()),
-        passages, (*notices, *_cautions(len(first), len(questions), passages)))
+        passages, (*notices, *_cautions(len(questions), passages)))
 
 
 def prepare(knowledge: KnowledgeGraph, methods: Mapping[str, Retriever],
@@ -279,14 +272,12 @@ def _trial(knowledge: KnowledgeGraph, graph: Graph, method: Retriever, plan: Que
     return Trial(ranks(retrieval, gold), len(full), tokens, retrieval.work.total_milliseconds)
 
 
-def _cautions(done: int, asked: int, passages: int) -> Iterator[Notice]:
+def _cautions(questions: int, passages: int) -> Iterator[Notice]:
     """List reasons to be careful with the numbers."""
-    if done < asked:
-        yield notice(NoticeKind.STOPPED_EARLY, done=done, asked=asked)
     if passages <= CUTS[1]:
         yield notice(NoticeKind.FEW_PASSAGES, count=passages)
-    if done < FEW:
-        yield notice(NoticeKind.FEW_QUESTIONS, count=done, few=FEW)
+    if questions < FEW:
+        yield notice(NoticeKind.FEW_QUESTIONS, count=questions, few=FEW)
 
 
 def ranks(retrieval: Retrieval, gold: Sequence[frozenset[str]]) -> tuple[int | None, ...]:

@@ -184,7 +184,6 @@ _CAUSES = {
 }
 _NOTICES = {
     NoticeKind.GIVEN: "{text}",
-    NoticeKind.STOPPED_EARLY: "Stopped after {done} of {asked} questions.",
     NoticeKind.ENDED_EARLY: "Ended after {done} of {asked} questions: {text}",
     NoticeKind.NOT_ALL_JUDGED: "Not all questions were judged: {text}",
     NoticeKind.GOLD_UNKNOWN:

@@ -1,14 +1,11 @@
-"""The Evaluate page: methods measured on questions with known passages and answers, in the background."""
+"""The Evaluate page: methods measured on questions with known passages and answers."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from threading import Event
 
 import streamlit as st
 
 from qafd.app.asking import empty_workspace
-from qafd.app.error_display import with_errors_shown
 from qafd.app.escaping import plain
 from qafd.app.evaluate.gold import question_set
 from qafd.app.evaluate.results import chart, numbers, questions_table, verdict
@@ -33,28 +30,6 @@ KEPT = 8  # results
 STAGE = "evaluating"  # of the progress, in which the remaining time is shown
 
 
-class Running:
-    """An evaluation in a thread of its own, which continues while other pages are open."""
-
-    def __init__(self, knowledge: KnowledgeGraph, questions: Sequence[Question],
-                 methods: Mapping[str, Retriever]) -> None:
-        kernel.warm()
-        self.progress = Progress(STAGE, 0, len(questions) * len(methods))
-        self.cancel = Event()
-        self.pace = TimeLeft()
-        self.future = ThreadPoolExecutor(1).submit(evaluate, knowledge, questions, methods,
-                                                   progress=self._note, stopped=self.cancel.is_set)
-
-    def _note(self, progress: Progress) -> None:
-        self.progress = progress
-        if progress.stage == STAGE:
-            self.pace.note(progress.done, progress.total)
-
-    def over(self, seconds: float = 0) -> bool:
-        """Wait for some seconds, and return True if it has ended."""
-        return not wait([self.future], seconds).not_done
-
-
 def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
     """Choose the methods to measure; the others are compared with the first."""
     options = [*METHODS, PAPER, *list_foreign(knowledge)]
@@ -73,49 +48,46 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
 
 
 @st.cache_resource(show_spinner=False)
-def _measurings() -> OrderedDict[tuple[str, ...], Running]:
-    """Return the evaluations of this server, by workspace, version, questions and methods."""
+def _measured() -> OrderedDict[tuple[str, ...], Evaluation]:
+    """Return the last results of this server, by workspace, version, questions and methods."""
     return OrderedDict()
 
 
 def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
-             methods: Mapping[str, Retriever]) -> Evaluation | None:
+                    methods: Mapping[str, Retriever]) -> Evaluation | None:
     """Return the result for these questions and methods, or offer to measure it and return None."""
-    key = (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
-    known = _measurings()
-    current = known.get(key)
-    if current is None or (current.over() and current.cancel.is_set()):
-        label = (f"Measure {count(len(asked.questions), 'question')}, "
-                 f"{count(len(methods), 'method')}")
-        if st.button(label, type="primary"):
-            known[key] = Running(knowledge, asked.questions, methods)
-            while len(known) > KEPT:
-                known.popitem(last=False)[1].cancel.set()
-            st.rerun()
-    if current is None:
-        return None
-    if not current.over(1.5):
-        st.fragment(with_errors_shown(_watch), run_every=0.5)(current)
-        return None
-    if current.future.exception() is not None:
-        del known[key]  # so that it can be tried again
-    return current.future.result()
+    known, key = _measured(), (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
+    if key not in known:
+        offer, running = st.empty(), st.empty()
+        label = f"Measure {count(len(asked.questions), 'question')}, {count(len(methods), 'method')}"
+        if not offer.button(label, type="primary"):
+            return None
+        offer.empty()
+        with running.container():
+            known[key] = _measure(knowledge, asked.questions, methods)
+        running.empty()
+        while len(known) > KEPT:
+            known.popitem(last=False)
+    return known[key]
 
 
-def _watch(current: Running) -> None:
-    """Draw the progress bar; the page runs again when the work is over."""
-    bar, stop = st.columns([6, 1], vertical_alignment="center")
-    at = current.progress
-    if at.stage == STAGE:
-        words = f"{at.done:,} of {count(at.total, 'retrieval')}"
-        words = " · ".join(filter(None, [words, say_left(current.pace.left), clean(at.current, 80)]))
-    else:
+def _measure(knowledge: KnowledgeGraph, questions: Sequence[Question], methods: Mapping[str, Retriever]
+             ) -> Evaluation:
+    """Measure under a bar; a click on the page runs it again, which ends the measuring."""
+    left, right = st.columns([6, 1], vertical_alignment="center")
+    bar, pace = left.progress(0.0), TimeLeft()
+    right.button("Cancel")
+
+    def show(at: Progress) -> None:
         words = f"Building layers: {at.done:,} of {count(at.total, 'text')}"
-    bar.progress(at.done / max(at.total, 1), plain(words))
-    if stop.button("Cancel", disabled=current.cancel.is_set()):
-        current.cancel.set()
-    if current.over():
-        st.rerun()
+        if at.stage == STAGE:
+            pace.note(at.done, at.total)
+            done = f"{at.done:,} of {count(at.total, 'retrieval')}"
+            words = " · ".join(filter(None, (done, say_left(pace.left), clean(at.current, 80))))
+        bar.progress(at.done / max(at.total, 1), plain(words))
+
+    kernel.warm()
+    return evaluate(knowledge, questions, methods, progress=show)
 
 
 def show() -> None:
