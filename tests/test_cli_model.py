@@ -34,7 +34,7 @@ def test_a_dry_run_says_what_reading_and_embedding_cost_and_calls_nothing(
     assert vectors["cost"] == pytest.approx(3e-6 * vectors["tokens"])
     assert main([*index, "--dry-run"]) == 0
     out = capsys.readouterr().out
-    assert "tiny: 1 passages" in out
+    assert "tiny: 1 passage," in out
     assert "vectors: " in out
     assert server.bodies == []
     assert not (tmp_path / "work.db").exists()
