@@ -62,6 +62,12 @@ def healthy(url):
             time.sleep(0.02)
 
 
+def peak_of(process):
+    """The most memory that a process held so far, in MB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
+
+
 def browser_arguments():
     """What Chromium is started with: nothing that talks to anyone else."""
     arguments = ["--disable-gpu", "--disable-background-networking", "--disable-quic",
@@ -181,6 +187,7 @@ def main():
                     page.goto(url)
                     page.wait_for_selector(PAINTED, timeout=60_000)
                     painted = time.perf_counter() - began
+                    megabytes = peak_of(server.pid)
                     page.wait_for_timeout(1500)
                     times = moves(page)
                     cards = clicks(page)
@@ -189,7 +196,7 @@ def main():
                     server.terminate()
                     server.wait()
             rows.append({"start": number, "server_up_s": round(up, 2),
-                         "first_picture_s": round(painted, 2),
+                         "first_picture_s": round(painted, 2), "first_picture_mb": megabytes,
                          "slider_ms_median": round(statistics.median(times)),
                          "slider_ms_worst": round(max(times)),
                          "card_ms_median": round(statistics.median(cards)),

@@ -164,6 +164,7 @@ class LocalEmbedder:
             self._options.add_session_config_entry("session.x64quantprecision", "1")
         session = InferenceSession(self._graph(apart), self._options,
                                    providers=["CPUExecutionProvider"])
+        session._model_bytes = None  # a second copy of the model, for a change of providers
         _trim_heap()
         return session
 
@@ -186,7 +187,7 @@ class LocalEmbedder:
 
 
 def _trim_heap() -> None:
-    """Return to the system the 90 MB that loading a model needed for a moment."""
+    """Return to the system the 110 MB that loading a model needed for a moment."""
     with suppress(OSError, AttributeError):  # only the C library of GNU has it
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
