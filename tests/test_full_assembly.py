@@ -22,10 +22,16 @@ TEXT = ("=Sum Apple Inc. was founded by Steve Jobs. Steve Jobs met Steve Wozniak
         "Steve Wozniak designed the Apple I.")
 
 
+APPLES = ("Granny Smith grows in Wellington. Fuji grows in Aomori. Jeff Bezos met Steve Jobs in Seattle. "
+          "Steve Jobs founded Twitch.")
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    """A bundled sample with an edge by hand, a renamed name and a hidden one."""
-    knowledge = KnowledgeGraph.sample("apple-amazon", tmp_path_factory.mktemp("home"))
+    """Two documents with an edge by hand, a renamed name and a hidden one."""
+    knowledge = KnowledgeGraph(tmp_path_factory.mktemp("home") / "apples.db")
+    knowledge.add_text("apple.txt", TEXT)
+    knowledge.add_text("apples.txt", APPLES)
     knowledge.rename("Granny Smith", "-Granny & <Smith>")
     knowledge.connect("Fuji", "Jeff Bezos", "eaten by", "a guess")
     knowledge.hide("Twitch")
