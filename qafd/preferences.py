@@ -131,12 +131,6 @@ def load(path: Path) -> Preferences:
         raise ParameterError(f"{path} cannot be read as settings ({error}); mend or delete it") from error
 
 
-def save(path: Path, preferences: Preferences) -> None:
-    """Write the preferences in place of the old ones."""
-    with lock_file(path):
-        _write(path, preferences)
-
-
 def amend(path: Path, before: Preferences, after: Preferences) -> Preferences:
     """Write the differences of two preferences, price by price; other settings in the file stay.
 
@@ -151,7 +145,8 @@ def amend(path: Path, before: Preferences, after: Preferences) -> Preferences:
         if "prices" in changed:
             changed["prices"] = _amend_prices(*(dict(each.prices) for each in (now, before, after)))
         written = replace(now, **changed)
-        _write(path, written)
+        prices = [[model, price.tokens_in, price.tokens_out] for model, price in written.prices]
+        replace_json(path, asdict(written) | {"prices": prices})
         return written
 
 
@@ -162,8 +157,3 @@ def _amend_prices(now: dict[str, Price], before: dict[str, Price],
         if before.get(model) != price:
             kept[model] = price
     return tuple(kept.items())
-
-
-def _write(path: Path, preferences: Preferences) -> None:
-    prices = [[model, p.tokens_in, p.tokens_out] for model, p in preferences.prices]
-    replace_json(path, asdict(preferences) | {"prices": prices})

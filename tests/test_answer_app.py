@@ -11,7 +11,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.models import CallSettings
 from qafd.models.cost import Price
 from qafd.models.prompts_answer import PAPER
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, amend
 
 KEY = "sk-CANARY-0123456789"
 WRITTEN = "She was born in **Valparaíso** [2]. Nobody knows more [77]. ![x](http://evil/x)"
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.replies(reply=reply)
 
 @pytest.fixture
 def modeled(home, server):
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    amend(home / "settings.json", Preferences(), Preferences("custom", server.url, "tiny"))
     return server
 
 
@@ -83,8 +83,8 @@ def test_compare_asks_the_same_further_question_of_every_method(modeled):
 
 def test_the_expected_cost_is_next_to_the_most_that_a_call_may_have(modeled, home):
     calls = CallSettings(reply_tokens=1000)
-    save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False, calls=calls,
-                                             prices=(("tiny", Price(0.0, 10.0)),)))
+    amend(home / "settings.json", Preferences(), Preferences(
+        "custom", modeled.url, "tiny", answers=False, calls=calls, prices=(("tiny", Price(0.0, 10.0)),)))
     short = shown(page("explore", ws="songbook", model_reads="false"))
     assert "80 out, at most 1,000 out ($0.0008, at most $0.0100)" in short
     assert "400 out, at most 1,000 out ($0.0040" in shown(
@@ -112,7 +112,7 @@ def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled):
 
 
 def test_a_model_that_answers_on_request_waits_for_the_button(modeled, home):
-    save(home / "settings.json", Preferences("custom", modeled.url, "tiny", answers=False))
+    amend(home / "settings.json", Preferences(), Preferences("custom", modeled.url, "tiny", answers=False))
     app = page("explore", ws="songbook", model_reads="false")
     assert modeled.bodies == []
     press(app, "Write an answer")
@@ -121,7 +121,7 @@ def test_a_model_that_answers_on_request_waits_for_the_button(modeled, home):
 
 
 def test_a_model_that_fails_leaves_the_quotes_and_is_not_asked_again_by_itself(home):
-    save(home / "settings.json", Preferences("custom", "http://127.0.0.1:1/v1", "tiny",
+    amend(home / "settings.json", Preferences(), Preferences("custom", "http://127.0.0.1:1/v1", "tiny",
                                              calls=CallSettings(deadline=1.0)))
     app = page("explore", ws="songbook", tab="Paths")
     assert "The quoted answer needs no model" in app.error[0].value

@@ -6,7 +6,7 @@ from browsing import settle
 from faults import serving
 from playwright.sync_api import expect
 
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, amend
 
 pytestmark = pytest.mark.browser
 LEAK = "http://127.0.0.1:9/leak"
@@ -17,7 +17,7 @@ HOSTILE = (f"Born in Valparaíso [2]. ![x]({LEAK}) <img src={LEAK} onerror=windo
 @pytest.fixture
 def model(app_home):
     with serving(lambda _: HOSTILE) as server:
-        save(app_home / "settings.json", Preferences("custom", server.url, "tiny"))
+        amend(app_home / "settings.json", Preferences(), Preferences("custom", server.url, "tiny"))
         yield server
         (app_home / "settings.json").unlink()
 

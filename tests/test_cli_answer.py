@@ -8,7 +8,7 @@ from qafd.cli import main
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import CallSettings
 from qafd.models.cost import Price
-from qafd.preferences import Preferences, load, save
+from qafd.preferences import Preferences, amend, load
 
 pytestmark = [pytest.mark.usefixtures("alone"),
               pytest.mark.replies(reply=lambda _: "In Valparaíso [2].\x1b[31m And [88].")]
@@ -79,7 +79,7 @@ def test_a_written_answer_is_in_the_ledger_and_paid_for_once(db, server, capsys)
 
 
 def test_calls_are_made_as_the_settings_say_unless_an_option_does(db, tmp_path, server, capsys):
-    save(tmp_path / "settings.json", Preferences(calls=CallSettings(60.0, 0.5, 400)))
+    amend(tmp_path / "settings.json", Preferences(), Preferences(calls=CallSettings(60.0, 0.5, 400)))
     server.fault = lambda *_: "truncated"
     ask = ["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES, "--json"]
     assert main(ask) == 0
@@ -91,7 +91,7 @@ def test_calls_are_made_as_the_settings_say_unless_an_option_does(db, tmp_path, 
 
 @pytest.mark.parametrize("options", [["--max-tokens", "100"], ["--max-cost", "0"]])
 def test_a_cap_stops_before_the_call_quotes_and_exits_with_4(options, db, tmp_path, server, capsys):
-    save(tmp_path / "settings.json", Preferences(prices=(("tiny", Price(1.0, 1.0)),)))
+    amend(tmp_path / "settings.json", Preferences(), Preferences(prices=(("tiny", Price(1.0, 1.0)),)))
     assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES,
                  *options]) == 4
     streams = capsys.readouterr()

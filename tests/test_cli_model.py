@@ -9,7 +9,7 @@ from test_llm_extract import answering
 from qafd.cli import main
 from qafd.ingest.reader import choose, read_choice
 from qafd.models.cost import Cap, Meter
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, amend
 from qafd.storage import open_workspace
 
 pytestmark = [pytest.mark.usefixtures("alone"), pytest.mark.replies(reply=answering)]
@@ -58,7 +58,7 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
     assert main(index) == 0
     with open_workspace(tmp_path / "work.db") as store:
         choose(store, replace(read_choice(store), cap=Cap()))
-    save(tmp_path / "settings.json", Preferences(most_tokens=1))
+    amend(tmp_path / "settings.json", Preferences(), Preferences(most_tokens=1))
     asked = len(server.bodies)
     assert main(["query", "Who met Babbage?", *index[2:4]]) == 4
     assert main(["layers", "--build", "all", *index[2:4]]) == 4
@@ -68,9 +68,9 @@ def test_other_commands_hold_the_cap_too_also_in_a_workspace_that_stored_none(
 
 def test_the_cap_of_a_day_holds_over_commands(index, server, tmp_path, monkeypatch):
     monkeypatch.setattr(Meter, "shared", None)  # what the command shares ends with the test
-    save(tmp_path / "settings.json", Preferences(day_calls=2))
+    amend(tmp_path / "settings.json", Preferences(), Preferences(day_calls=2))
     assert main(index) == 4
     assert main(index) == 4
     assert len(server.bodies) == 2
-    save(tmp_path / "settings.json", Preferences(day_calls=100))
+    amend(tmp_path / "settings.json", Preferences(), Preferences(day_calls=100))
     assert main(index) == 0

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from clicks import page, press, shown
 
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, amend
 
 KEY = "sk-CANARY-0123456789"
 WRITTEN = "```sql\nSELECT name, distance_km FROM routes ORDER BY 2 DESC LIMIT 2;\n```"
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.replies(reply=lambda _: WRITTEN)
 
 @pytest.fixture
 def modeled(home, server):
-    save(home / "settings.json", Preferences("custom", server.url, "tiny"))
+    amend(home / "settings.json", Preferences(), Preferences("custom", server.url, "tiny"))
     return server
 
 

@@ -10,7 +10,7 @@ from qafd.ingest.jobs import enqueue, needs_worker, work
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.cost import Cap, Price
-from qafd.preferences import Preferences, save
+from qafd.preferences import Preferences, amend
 
 KEY = "sk-CANARY-0123456789"
 
@@ -41,7 +41,7 @@ def test_vectors_are_computed_anew_with_the_model_of_the_settings(home, server, 
     monkeypatch.setattr("qafd.app.documents.models.start_worker", lambda _, given: keys.append(given))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     knowledge.add_text("ada.txt", "Ada Lovelace met Charles Babbage in London.")
-    save(home / "settings.json", Preferences("custom", server.url, "tiny", "vectors"))
+    amend(home / "settings.json", Preferences(), Preferences("custom", server.url, "tiny", "vectors"))
     app = page("settings", ws="mine")
     app.text_input(key="typed_key").set_value(KEY).run()
     app.selectbox(key="embedder").set_value(2)
@@ -118,7 +118,7 @@ def read_by_a_model(home, server):
     """A workspace that a model shall read, with one file that waits to be read."""
     server.reply = lambda _: ('("entity"<|>Ada Lovelace<|>PERSON<|>A mathematician.)##\n'
                               '("entity"<|>London<|>LOCATION<|>A city.)<|COMPLETE|>')
-    save(home / "settings.json", Preferences("custom", server.url, "tiny", most_calls=9,
+    amend(home / "settings.json", Preferences(), Preferences("custom", server.url, "tiny", most_calls=9,
                                              prices=(("tiny", Price(1.0, 2.0)),)))
     knowledge = KnowledgeGraph.open(home / "mine.db")
     with knowledge.store() as store:

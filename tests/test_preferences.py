@@ -12,21 +12,21 @@ from qafd.models.cost import Cap, Price
 from qafd.models.endpoint import Endpoint
 from qafd.models.endpoint_embedder import EndpointEmbedder
 from qafd.models.probe import probe
-from qafd.preferences import Preferences, amend, load, save
+from qafd.preferences import Preferences, amend, load
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,
                      (("qwen", Price(0.5, 2.0)),), calls=CallSettings(30.0, 0.5, 4096))
 
 
 def test_what_is_saved_is_loaded(tmp_path):
-    save(tmp_path / "new" / "settings.json", CHOSEN)
+    amend(tmp_path / "new" / "settings.json", Preferences(), CHOSEN)
     assert load(tmp_path / "new" / "settings.json") == CHOSEN
     assert [file.name for file in (tmp_path / "new").glob("[!.]*")] == ["settings.json"]
 
 
 def test_writers_side_by_side_never_undo_each_other(tmp_path):
     file = tmp_path / "settings.json"
-    save(file, CHOSEN)
+    amend(file, Preferences(), CHOSEN)
 
     def change(number):
         prices = (*CHOSEN.prices, (f"m{number}", Price(number, number)))

@@ -1,11 +1,11 @@
 """Tables and downloads as every page has them."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from qafd.export import cell, table_csv
+from qafd.export import cell
 from qafd.export.formats import ExportFormat
 from qafd.view.panel import clean
 
@@ -69,9 +69,3 @@ def format_button(form: ExportFormat[Any], write: Callable[[], str | bytes], fil
     if form.label:
         download(form.label, write, file or form.file, form.mime,
                  help=form.meaning if form.meaning else None)
-
-
-def download_csv(label: str, names: Collection[str], rows: Callable[[], Iterable[Sequence[Any]]],
-                 file: str, **options: Any) -> None:
-    """Draw a button for a table as CSV."""
-    download(label, lambda: table_csv(list(names), rows()), file, **options)

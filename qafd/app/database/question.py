@@ -11,6 +11,7 @@ import streamlit as st
 from qafd.app.asking import asked_among
 from qafd.app.escaping import brief, escape_sentence, plain
 from qafd.app.explore.card import draw_balance, heading
+from qafd.app.explore.explanation import why_line
 from qafd.app.picture import chosen_drawing, pick
 from qafd.app.session import (
     bound,
@@ -42,7 +43,6 @@ from qafd.view.panel import clean, panel_data
 from qafd.view.placement import add_new, freeze
 from qafd.wording import count
 from qafd.wording.databases import describe_draft, say_facts, word_gap
-from qafd.wording.explanations import say_why, say_why_not
 from qafd.wording.reasons import word_notice
 
 SAMPLE = "ferries"
@@ -236,15 +236,8 @@ def _draft_card(asked: DatabaseQuestion) -> None:
 
 def _explain(asked: DatabaseQuestion, node: str, name: str) -> None:
     """Write why a node is retrieved or not, and the facts of its table or column."""
-    st.write(brief(why_line(asked, node), 2000))
+    st.write(brief(why_line(asked.explanation, node), 2000))
     st.caption(brief(say_facts(asked.database.schema, name), 2000))
-
-
-def why_line(asked: DatabaseQuestion, node: str) -> str:
-    """Word why a node is retrieved, or why not."""
-    explanation = asked.explanation
-    return (say_why(explanation.why(node)) if explanation.is_retrieved(node) else
-            " ".join(say_why_not(explanation.why_not(node))))
 
 
 def rows_of(database: Database, sql: str, key: str) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.error_display import contain_errors, with_errors_shown
-from qafd.app.explore.card import card, edge_detail, node_detail
+from qafd.app.explore.card import edge_detail, node_detail
 from qafd.app.explore.conditions import conditions_tab
 from qafd.app.explore.explanation import explanation_of, next_in
 from qafd.app.explore.overview import overview_map
@@ -91,7 +91,7 @@ def _result(knowledge: KnowledgeGraph, question: str, method: FlowDiffusion, dra
             draw_reading(view)
             status_line(view, following)
             keep_button(view)
-        with right, card(), contain_errors("The card"):
+        with right, st.container(key="card"), contain_errors("The card"):
             if selected:
                 st.button("Back to the answer", icon=":material/arrow_back:", type="tertiary",
                           key="back", on_click=deselect, args=(view,))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from qafd.app import markup
 from qafd.app.escaping import plain, safe
@@ -39,11 +38,6 @@ TITLES = 3
 MOST = 20  # remarks behind the first
 
 
-def card() -> DeltaGenerator:
-    """Draw the card next to the picture."""
-    return st.container(key="card")
-
-
 def node_detail(view: View, selected: str | None) -> None:
     """Draw the selected node, or the answer and the most important names."""
     node = view.retrieval.node(selected)
@@ -53,7 +47,7 @@ def node_detail(view: View, selected: str | None) -> None:
         st.html(markup.heading(view.graph.names[view.graph.row[selected]], "not retrieved"))
         draw_sentences(view.knowledge, selected)
         remarks_on(view.knowledge, selected)
-        st.html(paragraph(safe(why_line(view, selected))))
+        st.html(paragraph(safe(why_line(explanation_of(view), selected))))
     elif not open_source(view):
         draw_answer(view, open_passage)
 
@@ -65,7 +59,7 @@ def _card(view: View, node: RetrievedNode) -> None:
     with view.knowledge.store() as store:
         for edges in find_added(store, node.id).values():
             st.html(word_by_hand(say_by_hand(edges)))
-    st.html(paragraph(safe(why_line(view, node.id) or word_reason(node.reason))))
+    st.html(paragraph(safe(why_line(explanation_of(view), node.id) or word_reason(node.reason))))
     draw_balance(view.retrieval, node)
     if node.kind == "entity":
         way("graph", "Rename, connect or hide it", find=node.name)

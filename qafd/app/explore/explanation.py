@@ -57,9 +57,8 @@ def node_choice(graph: Graph, explanation: Explanation) -> str:
     return chosen or first
 
 
-def why_line(view: View, node: str) -> str:
+def why_line(explanation: Explanation, node: str) -> str:
     """Return the reasons of one node in a few sentences."""
-    explanation = explanation_of(view)
     if explanation.is_retrieved(node):
         return say_why(explanation.why(node))
     return " ".join(say_why_not(explanation.why_not(node, SEARCHED)))

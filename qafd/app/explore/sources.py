@@ -35,20 +35,12 @@ def found_by(view: View, citation: Citation) -> str:
 
 
 def draw_reach(view: View, citations: Sequence[Citation]) -> None:
-    """Draw the mass from which the flow reaches all sources."""
-    if words := _say_when_reached(view, citations):
-        st.caption(words)
-
-
-def _say_when_reached(view: View, citations: Sequence[Citation]) -> str:
-    """Name the mass from which the flow reaches all sources; "" if unknown."""
-    ids = [citation.passage.id for citation in citations]
+    """Draw the mass from which the flow reaches all sources, if it is known."""
     found = entered_path(view)
-    if found is None or not ids:
-        return ""
-    masses = [enter_mass(view, found, id) for id in ids]
-    known = [mass for mass in masses if mass is not None]
-    return say_entered(len(ids), known, view.method.mass)
+    if found is not None and citations:
+        masses = [enter_mass(view, found, citation.passage.id) for citation in citations]
+        known = [mass for mass in masses if mass is not None]
+        st.caption(say_entered(len(citations), known, view.method.mass))
 
 
 def enter_mass(view: View, entered: Path, passage: str) -> float | None:

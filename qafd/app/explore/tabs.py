@@ -24,7 +24,7 @@ from qafd.graph import Graph
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import word_parts
-from qafd.runs import NOTE, Run, save_run
+from qafd.runs import NOTE, save_run
 from qafd.runs.difference import record_run
 from qafd.runs.verify import seal
 from qafd.view.drawing import Drawing, Look
@@ -223,13 +223,6 @@ def _shell(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def run_shown(view: View, note: str = "") -> Run:
-    """Build the run of a view, with the places of its nodes."""
-    places = place_nodes(view)[0]
-    return record_run(view.knowledge, view.retrieval, view.plan, graph=view.graph, note=note,
-                    layout={n.id: places[n.id] for n in view.retrieval.nodes if n.id in places})
-
-
 def keep_button(view: View) -> None:
     """Draw the button that saves the shown run, with an optional note."""
     box = st.popover("Save this run", icon=":material/bookmark_add:", type="tertiary",
@@ -241,7 +234,10 @@ def keep_button(view: View) -> None:
         note = st.text_input("Note", max_chars=NOTE, placeholder="Note")
         if not st.form_submit_button("Save", type="primary"):
             return
+        places = place_nodes(view)[0]
+        layout = {n.id: places[n.id] for n in view.retrieval.nodes if n.id in places}
         with view.knowledge.store() as store:
-            key = save_run(store, run_shown(view, note))
+            key = save_run(store, record_run(view.knowledge, view.retrieval, view.plan, graph=view.graph,
+                                             layout=layout, note=note))
         st.caption(":material/bookmark_added: Saved. It will not change.")
         way("runs", "See it in Runs", run=key)

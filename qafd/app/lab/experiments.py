@@ -19,9 +19,10 @@ from qafd.app.pages import way
 from qafd.app.picture import place_nodes
 from qafd.app.result import View
 from qafd.app.session import bound, choose_option, put, remember, value_of
-from qafd.app.tables import download_csv
+from qafd.app.tables import download
 from qafd.explain.entry import entries
 from qafd.explain.paths import row_name
+from qafd.export import table_csv
 from qafd.flow import kernel
 from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
@@ -46,7 +47,7 @@ def chart(figure: Any, alt: str, key: str, columns: Sequence[str],
     """Draw a figure with its description for screen readers, and its data."""
     st.plotly_chart(figure, theme="streamlit", alt=alt, key=key, config={"displayModeBar": False},
                     on_select=on_select or "ignore", selection_mode="points")
-    download_csv("Data as CSV", columns, lambda: rows, f"{key}.csv", key=f"{key}-csv")
+    download("Data as CSV", lambda: table_csv(columns, rows), f"{key}.csv", key=f"{key}-csv")
 
 
 def compute_once(name: str, key: object, compute: Callable[[Callable[[float], object]], Any]
