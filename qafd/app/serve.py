@@ -92,8 +92,8 @@ def _prepare() -> None:
 
 
 def _load_models() -> None:
+    local_embedder().embed(["a question"])  # first, since loading it needs 100 MB more for a moment
     tagger()
-    local_embedder().embed(["a question"])
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ class LocalEmbedder:
 
 
 def _trim_heap() -> None:
-    """Return to the system the 110 MB that loading a model needed for a moment."""
+    """Return to the system the 60 MB that loading a model needed for a moment."""
     with suppress(OSError, AttributeError):  # only the C library of GNU has it
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 

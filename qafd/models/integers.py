@@ -1,6 +1,6 @@
 """The embedding model as a graph for onnxruntime, its products those of 8-bit integers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,10 @@ def with_integer_products(path: Path, apart: bool) -> bytes:
     return encoder_of(weights, products, apart)
 
 
-def encoder_of(weights: Mapping[str, Any], products: Sequence[str], apart: bool) -> bytes:
+def encoder_of(weights: dict[str, Any], products: Sequence[str], apart: bool) -> bytes:
     """Return a BERT of `PARTS` products a layer as a serialized graph; see `with_integer_products`.
+
+    The weights are taken out of `weights` one after the other, so that few are in memory twice.
 
     Weights without a table of words make a graph that takes `words`, (texts, tokens, 384), instead
     of token ids.
@@ -72,7 +74,7 @@ class _Encoder:
         Names of the weights: query, key, value, out, up and down of each layer.
     """
 
-    def __init__(self, weights: Mapping[str, Any], products: Sequence[str], apart: bool) -> None:
+    def __init__(self, weights: dict[str, Any], products: Sequence[str], apart: bool) -> None:
         self._weights = weights
         self._products = products
         self._apart = apart
@@ -105,13 +107,13 @@ class _Encoder:
         return name
 
     def _kept_weight(self, name: str) -> str:
-        return self._keep(self._weights[name])
+        return self._keep(self._weights.pop(name))
 
     def _embed(self) -> str:
         at = "inner.embeddings."
         word = self._look_up(f"{at}word_embeddings.weight")
-        kind = self._keep(self._weights[f"{at}token_type_embeddings.weight"][0])
-        places = self._weights[f"{at}position_embeddings.weight"]
+        kind = self._keep(self._weights.pop(f"{at}token_type_embeddings.weight")[0])
+        places = self._weights.pop(f"{at}position_embeddings.weight")
         length = self._add("Shape", self._input.name, start=1, end=2)
         place = self._add("Slice", self._keep(places), self._keep(np.array([0])), length)
         return self._add("LayerNormalization",
@@ -167,10 +169,10 @@ class _Encoder:
     def _product(self, states: str, names: list[str], biases: list[str] | None = None,
                  share: float = 1.0) -> str:
         """Multiply the states by a share of these weights, concatenated, and add the biases."""
-        wide = np.concatenate([self._weights[f"{name}_q"] for name in names], axis=1)
-        scale = np.concatenate([self._weights[f"{name}_scale"].ravel() for name in names])
+        wide = np.concatenate([self._weights.pop(f"{name}_q") for name in names], axis=1)
+        scale = np.concatenate([self._weights.pop(f"{name}_scale").ravel() for name in names])
         scale *= np.float32(share)
-        bias = self._keep(np.concatenate([self._weights[name] for name in biases])) if biases else ""
+        bias = self._keep(np.concatenate([self._weights.pop(name) for name in biases])) if biases else ""
         if self._apart:
             product = self._product_apart(states, wide, scale)
             return self._add("Add", product, bias) if bias else product
