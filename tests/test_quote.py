@@ -108,6 +108,17 @@ def test_a_short_sentence_without_spaces_can_be_quoted(tmp_path):
     assert knowledge.answer("李丽出生于哪里？").sentences[0].text == "李丽出生于苏州。"
 
 
+@pytest.mark.parametrize(("question", "beyond"), [
+    ("Which town has the largest pumps?", Beyond.TOTAL), ("What is the oldest town?", Beyond.TOTAL),
+    ("Which town has 12 pumps?", None), ("Which large town has pumps?", None)])
+def test_the_most_of_a_table_is_not_quoted_from_one_row(question, beyond, tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "towns.db")
+    knowledge.add_text("towns.csv", "Town,Founded,Pumps\nBodo,1816,12\nMandal,1779,7\n")
+    answer = knowledge.answer(question)
+    assert answer.beyond == beyond
+    assert answer.abstained == (beyond is not None)
+
+
 def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "crew.db")
     knowledge.add_text("crew.csv", "Town,Head,Pumps\nBodo,Per Lund,12\nMandal,Una Berg,7\n")

@@ -33,12 +33,15 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
 
     Of a comparison, summary or list the first sentences are the best about each name of the question.
     """
-    unknown, beyond = find_unknown(plan, store), parse_question(plan.words).beyond
+    unknown, parse = find_unknown(plan, store), parse_question(plan.words)
+    beyond = parse.beyond
     candidates = read_candidates(retrieval.passages[:PASSAGES], store)
     if not candidates:
         return Answer((), (), 0.0, unknown, beyond)
     choice = choose(candidates, plan, retrieval, corpus.passages, store)
     order = [candidates[place] for place in choice.order]
+    if beyond is None and parse.is_extreme and is_row(order[0].text):
+        beyond = Beyond.TOTAL  # one row does not know the others
     if beyond in (Beyond.COMPARISON, Beyond.SUMMARY, Beyond.SEVERAL):
         order = [*_find_sides(order, plan.names), *order]
     bold = choice.chance >= LIKELY and not (beyond or unknown)

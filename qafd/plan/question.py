@@ -114,6 +114,11 @@ class QuestionParse:
         return find_beyond(self.text)
 
     @property
+    def is_extreme(self) -> bool:
+        """True if it asks for the most or least of something, in English."""
+        return self.doc is not None and any(token.tag_ in ("JJS", "RBS") for token in self.doc)
+
+    @property
     def is_closed(self) -> bool:
         """True if it begins as questions of yes and no do."""
         return begins(self.text, "closed")

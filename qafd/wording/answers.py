@@ -16,8 +16,8 @@ CHANCE = ("The chance comes from a model of six features of the first sentence, 
 _BEYOND = {
     Beyond.SUMMARY: "This asks for a summary, which no single sentence gives. Ask a language model to write "
                     "one, or compare with GraphRAG's reports.",
-    Beyond.TOTAL: "This asks for a count or total, and sentences are not counted. If your data is a "
-                  "table, open it on the Database page.",
+    Beyond.TOTAL: "This asks for a count, total or largest value, which no sentence gives. If your data "
+                  "is a table, open it on the Database page.",
     Beyond.COMPARISON: "This compares things. Each is quoted below; compare them yourself, or ask a language "
                        "model.",
     Beyond.NEGATION: "Quoting does not read “not” and “except”, so a sentence may say the opposite. Read it "
