@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import index
 from pathlib import Path
 from typing import Any, SupportsIndex, overload
@@ -155,12 +155,13 @@ def pick(texts: Sequence[str], places: Nodes) -> list[str]:
 
 
 class JoinedRows:
-    """Rows of bytes of two arrays, one after the other, which are copied only when they are written."""
+    """Rows of bytes of several arrays, one after the other, which are copied only when they are written."""
 
-    def __init__(self, first: "Bytes", second: "Bytes") -> None:
-        self.parts = first, second
-        self.shape = len(first) + len(second), *first.shape[1:]
-        self.dtype, self.nbytes, self.strides = first.dtype, first.nbytes + second.nbytes, first.strides
+    def __init__(self, *parts: npt.NDArray[np.int8]) -> None:
+        self.parts = parts
+        self.shape: tuple[int, int] = (sum(map(len, parts)), parts[0].shape[1])
+        self.nbytes = sum(part.nbytes for part in parts)
+        self.strides, self.dtype = parts[0].strides, parts[0].dtype
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -168,7 +169,13 @@ class JoinedRows:
     def __getitem__(self, rows: slice | Nodes | Places) -> npt.NDArray[np.int8]:
         """Return a copy of some rows."""
         places = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
-        return merge_rows(*self.parts, places)
+        found = np.empty((len(places), self.shape[1]), np.int8)
+        begin = 0
+        for part in self.parts:
+            here = (places >= begin) & (places < begin + len(part))
+            found[here] = part[places[here] - begin]
+            begin += len(part)
+        return found
 
 
 Bytes = npt.NDArray[np.int8] | JoinedRows
@@ -248,7 +255,7 @@ def append_rows(shared: Sequence[ByteRows], others: Sequence[ByteRows], places: 
     """Return the rows in some places of columns that share numbers, counted through each and then through
     another one; what others have is appended to the numbers, and nothing of them is moved."""
     before = len(shared[0].numbers)
-    numbers = JoinedRows(shared[0].numbers, others[0].numbers)
+    numbers = JoinedRows(*_parts(shared[0].numbers), *_parts(others[0].numbers))
     lengths = np.concatenate([shared[0].lengths, others[0].lengths])
     return [ByteRows(numbers, lengths, merge_rows(some.places, added.places + before, places))
             for some, added in zip(shared, others, strict=True)]
@@ -463,9 +470,7 @@ def open_columns(path: Path) -> MappedColumns | None:
 
 
 def _parts(array: Array | JoinedRows) -> tuple[Array, ...]:
-    if not isinstance(array, JoinedRows):
-        return (array,)
-    return tuple(chain.from_iterable(map(_parts, array.parts)))
+    return array.parts if isinstance(array, JoinedRows) else (array,)
 
 
 def _bytes_of(array: Array | JoinedRows) -> list[memoryview]:

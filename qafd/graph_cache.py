@@ -340,12 +340,15 @@ def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
 def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.bool_]
                     ) -> tuple[ByteRows, ByteRows]:
     """Return the vectors of a merged graph; they are laid out anew when a tenth of them is out of place."""
-    columns = [(graph.vectors, graph.name_vectors) for graph in (old, fresh)]
-    vectors, named = append_rows(columns[0], columns[1], merge.places)
+    vectors, named = append_rows(_columns_of(old), _columns_of(fresh), merge.places)
     count = int(passage.sum())
     unused = len(vectors.numbers) - 2 * len(passage) + count
     late = int((vectors.places[passage] >= count).sum())
     return lay_out(vectors, named, passage) if 10 * (unused + late) > len(passage) else (vectors, named)
+
+
+def _columns_of(graph: Graph) -> list[ByteRows]:
+    return [rows for rows in (graph.vectors, graph.name_vectors) if isinstance(rows, ByteRows)]
 
 
 def _merge_passages(old: PassageColumns, graph: Graph, merge: Merge, texts: TextsOf) -> PassageColumns:

@@ -7,7 +7,7 @@ from hostile import PWN, SCRIPTS
 from playwright.sync_api import expect
 from test_documents_page import put
 
-from qafd.curate.excerpt import SIZE
+from qafd.curate.files import SIZE
 from qafd.knowledge import KnowledgeGraph
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ import pytest
 from clicks import page, press, shown
 from hostile import STRINGS
 
-from qafd.curate.excerpt import SIZE
+from qafd.curate.files import SIZE
 from qafd.ingest.jobs import work
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Chunk, Document, Mark, mark_at

@@ -4,7 +4,7 @@
 import pytest
 from tiny import tiny_index
 
-from qafd.curate.excerpt import around, read_excerpt
+from qafd.curate.files import around, read_excerpt
 from qafd.errors import StoreError
 from qafd.storage import open_workspace
 

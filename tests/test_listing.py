@@ -2,7 +2,7 @@
 
 import pytest
 
-from qafd.curate.filelist import listing
+from qafd.curate.files import listing
 from qafd.storage.rows import File
 
 

@@ -4,7 +4,7 @@
 import pytest
 from tiny import tiny_index
 
-from qafd.curate.descriptions import remarks
+from qafd.curate.neighbors import remarks
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.records import node_id
 from qafd.storage import open_workspace

@@ -6,7 +6,7 @@ import pytest
 from tiny import tiny_index
 
 from qafd.cli import main
-from qafd.curate.filelist import unread
+from qafd.curate.files import unread
 from qafd.errors import StoreError
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.storage import open_workspace

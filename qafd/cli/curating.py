@@ -20,7 +20,7 @@ from qafd.curate.entities import (
     keep_apart,
     suggestions,
 )
-from qafd.curate.filelist import Unread, unread
+from qafd.curate.files import Unread, unread
 from qafd.curate.neighbors import connect, disconnect, neighbors
 from qafd.curate.splitting import find_mixed, split
 from qafd.edits import Edit

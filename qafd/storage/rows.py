@@ -511,7 +511,8 @@ def hash_numbers(names: Sequence[str]) -> Nodes:
     digits = _DIGITS[names.data[names.bounds[:-1, None] + np.arange(DIGITS)]]
     if (digits < 0).any():
         return np.fromiter(map(hash_number, names), np.int64, len(names))
-    return digits @ (16 ** np.arange(DIGITS - 1, -1, -1))
+    numbers: Nodes = digits @ (16 ** np.arange(DIGITS - 1, -1, -1))
+    return numbers
 
 
 def pack_evidence(edge: Edge) -> bytes:

@@ -8,9 +8,8 @@ from qafd.storage.rows import Aspect, FaultKind
 from qafd.wording import HOUR, MINUTE, count, join_some, join_words
 
 if TYPE_CHECKING:
-    from qafd.curate.descriptions import Remark
     from qafd.curate.entities import Suggestion
-    from qafd.curate.neighbors import EdgeByHand, Neighbor
+    from qafd.curate.neighbors import EdgeByHand, Neighbor, Remark
     from qafd.edits import Edit
     from qafd.ingest import Footprint
     from qafd.models.cost import Cap, EmbeddingPlan, RunPlan

@@ -10,7 +10,7 @@ from qafd.app.escaping import brief, escape_sentence, plain, safe
 from qafd.app.markup import embolden, in_document, keep_spaces, mark_spans, paragraph, small
 from qafd.app.page_images import show_page
 from qafd.app.session import in_store, keep, put, value_of
-from qafd.curate.excerpt import Excerpt, Passage, around, read_excerpt
+from qafd.curate.files import Excerpt, Passage, around, read_excerpt
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph
 from qafd.records import Mark

@@ -11,7 +11,7 @@ from qafd.app.pages import way
 from qafd.app.provider import keys
 from qafd.app.session import compute_shared, empty, fresh_key, in_store, session
 from qafd.app.tables import SHARE_BAR, columns_of, table
-from qafd.curate.filelist import FileLine, listing
+from qafd.curate.files import FileLine, listing
 from qafd.ingest import measure_footprint
 from qafd.ingest.jobs import enqueue, retry
 from qafd.ingest.reader import needs_languages

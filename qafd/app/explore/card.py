@@ -13,8 +13,7 @@ from qafd.app.page_images import show_page
 from qafd.app.pages import way
 from qafd.app.result import View
 from qafd.app.session import session
-from qafd.curate.descriptions import Remark, remarks
-from qafd.curate.neighbors import find_added
+from qafd.curate.neighbors import Remark, find_added, remarks
 from qafd.explain.edges import Along, Balance, Strand, mass_balance
 from qafd.knowledge import KnowledgeGraph, find_evidence
 from qafd.reading.text.lines import is_row

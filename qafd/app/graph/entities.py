@@ -14,9 +14,17 @@ from qafd.app.pages import way
 from qafd.app.session import bound
 from qafd.app.tables import columns_of, table
 from qafd.curate import entities as curate
-from qafd.curate.descriptions import Remark, remarks
 from qafd.curate.entities import Entity, find
-from qafd.curate.neighbors import LABEL, NOTE, Neighbor, connect, disconnect, neighbors
+from qafd.curate.neighbors import (
+    LABEL,
+    NOTE,
+    Neighbor,
+    Remark,
+    connect,
+    disconnect,
+    neighbors,
+    remarks,
+)
 from qafd.edits import STRENGTH, entity_names
 from qafd.knowledge import KnowledgeGraph
 from qafd.plan.suggest import about

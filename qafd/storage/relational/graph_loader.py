@@ -114,11 +114,19 @@ class _LoadedNodes:
     vectors: Packed
     told: Mapping[int, bytes]
 
-    def columns(self, compared: Packed, rows: Nodes | slice = slice(None)) -> tuple[ByteRows, ByteRows]:
-        """Return what a question is compared with, and the vectors of names, of all rows or of some; those of
-        passages are the same."""
-        passage = np.array(self.kinds, np.str_)[rows] == "passage"
-        return lay_out(ByteRows.of(compared[rows]), ByteRows.of(self.vectors[rows]), passage)
+    def graph(self, connection: Connection, compared: Packed, rows: Nodes, *edges: Any) -> Graph:
+        """Return the graph of some rows and of edges; questions are compared with vectors `compared`.
+
+        Of passages, the vectors of names are the same.
+        """
+        places = rows.tolist()
+        kinds = [self.kinds[at] for at in places]
+        vectors, named = lay_out(ByteRows.of(compared[rows]), ByteRows.of(self.vectors[rows]),
+                                 np.array(kinds, np.str_) == "passage")
+        return Graph.build(
+            [self.ids[at] for at in places], [self.names[at] for at in places], kinds, *edges,
+            vectors=vectors, name_vectors=named, tokens=self.tokens[rows],
+            revision=int(meta(connection, "graph_revision", "0")))
 
 
 @dataclass(frozen=True)
@@ -137,15 +145,12 @@ class GraphPart:
 
 def load_graph(connection: Connection) -> Graph:
     """The knowledge graph, stamped with its revision; rows are sorted by id."""
-    numbering = _number_nodes(connection)
     hubs = _read_hubs(connection, None)
-    edges = _read_edges(connection, hubs)
+    edges, numbering = _read_edges(connection, hubs), _number_nodes(connection)
     nodes, compared = _read_nodes(connection, numbering, edges, hubs)
-    vectors, named = nodes.columns(compared)
-    return Graph.build(
-        nodes.ids, nodes.names, nodes.kinds, numbering.rows_of(edges.heads), numbering.rows_of(edges.tails),
-        edges.factors(numbering, nodes.scales), _BITS[edges.kinds], vectors=vectors,
-        name_vectors=named, tokens=nodes.tokens, revision=_revision(connection))
+    return nodes.graph(
+        connection, compared, np.arange(len(compared)), numbering.rows_of(edges.heads),
+        numbering.rows_of(edges.tails), edges.factors(numbering, nodes.scales), _BITS[edges.kinds])
 
 
 def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
@@ -157,20 +162,10 @@ def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
     names, summed = edges.heads[edges.kinds == MENTION], edges.tails[edges.summed]
     needed = inside.union(names.tolist(), summed.tolist())
     numbering = _number_nodes(connection, needed)
-    rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
     nodes, compared = _read_nodes(connection, numbering, edges, hubs, needed)
-    vectors, named = nodes.columns(compared, rows)
-    places = rows.tolist()
-    graph = Graph.build(
-        [nodes.ids[at] for at in places], [nodes.names[at] for at in places],
-        [nodes.kinds[at] for at in places], vectors=vectors, name_vectors=named,
-        tokens=nodes.tokens[rows], revision=_revision(connection))
-    return GraphPart(graph, np.stack([edges.heads, edges.tails]), edges.factors(numbering, nodes.scales),
-                     _BITS[edges.kinds])
-
-
-def _revision(connection: Connection) -> int:
-    return int(meta(connection, "graph_revision", "0"))
+    rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
+    return GraphPart(nodes.graph(connection, compared, rows), np.stack([edges.heads, edges.tails]),
+                     edges.factors(numbering, nodes.scales), _BITS[edges.kinds])
 
 
 def _number_nodes(connection: Connection, wanted: Collection[int] | None = None) -> _Numbering:

@@ -13,9 +13,16 @@ from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
-from qafd.storage.relational.base import Connection, Part, meta, to_json
+from qafd.storage.relational.base import NUMBERS, Connection, Part, meta, to_json, to_json_numbers
 from qafd.storage.relational.graph import SqlGraph
-from qafd.storage.relational.log import CHUNK, SqlEdits, SqlLog, SqlVectors, description_of
+from qafd.storage.relational.log import (
+    CHUNK,
+    SqlEdits,
+    SqlLog,
+    SqlVectors,
+    columns_of,
+    description_of,
+)
 from qafd.storage.rows import (
     MOST_WORDS,
     SEARCHED,
@@ -74,6 +81,11 @@ _TERM = re.compile(r'"([^"]*)"|(\w+)')
 _STRING = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
+def _check_texts(chunk: Chunk) -> Chunk:
+    texts((chunk.document, chunk.title, chunk.text, chunk.heading))
+    return chunk
+
+
 class SqlPassages(Part):
     """The passages of the graph, and what was found in them."""
 
@@ -83,17 +95,16 @@ class SqlPassages(Part):
             rows = connection.execute(
                 f"SELECT {CHUNK} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
                 (to_json(ids),))
-            found = [Chunk(*row) for row in rows]
-            for c in found:
-                texts((c.document, c.title, c.text, c.heading))
-            return {chunk.id: chunk for chunk in found}
+            return {row[0]: _check_texts(Chunk(*row)) for row in rows}
 
     def of_nodes(self, ids: Iterable[str]) -> dict[str, Chunk]:
         """The passages that nodes with these ids are, by the node's id."""
-        with self._file.snapshot():
-            nodes = SqlGraph(self._file).nodes(ids)
-            found = self.get(node.key for node in nodes.values())
-        return {name: found[node.key] for name, node in nodes.items() if node.key in found}
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                f"SELECT nodes.id, {columns_of('passages')} FROM nodes "
+                "JOIN passages ON passages.id = nodes.key "
+                f"WHERE kind = 'passage' AND number IN {NUMBERS}", (to_json_numbers(ids),))
+            return {node: _check_texts(Chunk(*row)) for node, *row in rows}
 
     def parts(self, documents: Iterable[str] | None = None) -> Iterator[Chunk]:
         """The passages, without text, of the documents in the graph that have several, or of some of
