@@ -8,7 +8,7 @@ from typing import Any
 from qafd.answer import Answer
 from qafd.cli import DONE, NOTHING_FOUND
 from qafd.cli.answering import CHAINS, answer_lines, chain_lines
-from qafd.cli.command import Outcome, note, open_graph
+from qafd.cli.command import Outcome, align, note, open_graph
 from qafd.cli.inquiry import Inquiry
 from qafd.cli.models import ModelRequest
 from qafd.cli.streams import check_output, open_output, text_of, write_out
@@ -125,16 +125,15 @@ def _read_compared(knowledge: KnowledgeGraph, methods: str) -> dict[str, Any]:
 
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:
-    yield f"{'method':20} {'nodes':>6} {'only here':>9} {'passages':>8} {'tokens':>7} {'ms':>8}"
+    rows: list[tuple[str, ...]] = [("method", "nodes", "only here", "passages", "tokens", "ms")]
     only = comparison.only()
     worked = tuple(column for column in comparison.columns if not column.error)
     for column in worked:
         if column.retrieval is not None:
-            yield (f"{column.name:20} {len(column.found):6} {len(only[column.name]):9} "
-                   f"{len(column.retrieval.passages):8} {column.tokens:7} "
-                   f"{column.retrieval.work.total_milliseconds:8.1f}")
-    yield "\nnodes in common (Jaccard)"
-    for column, row in zip(worked, replace(comparison, columns=worked).overlap(), strict=True):
-        yield " ".join([f"{column.name:20}", *(f"{value:5.2f}" for value in row)])
+            numbers = len(column.found), len(only[column.name]), len(column.retrieval.passages), column.tokens
+            rows.append((column.name, *map(str, numbers), f"{column.retrieval.work.total_milliseconds:.1f}"))
+    shared = [(column.name, *(f"{value:.2f}" for value in row)) for column, row in zip(
+        worked, replace(comparison, columns=worked).overlap(), strict=True)]
+    yield from [*align(rows), "", "nodes in common (Jaccard)", *align(shared)]
     for difference in comparison.differences():
         yield "\n" + one_line(word_missed(difference), 600)

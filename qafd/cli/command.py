@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from importlib import import_module
@@ -155,6 +155,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return None if value == float("inf") else value
+
+
+def align(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the rows of a table as lines: the first column at the left, the others at the right."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *others in table:
+        cells = [f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([f"{first:{widths[0]}}", *cells])
 
 
 def note(message: str) -> None:

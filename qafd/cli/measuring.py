@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, note, open_graph
+from qafd.cli.command import Outcome, align, note, open_graph
 from qafd.cli.foreign import model_for_sql
 from qafd.cli.models import ModelRequest, endpoint_named, price_at
 from qafd.cli.progress import ProgressLine
@@ -47,9 +47,11 @@ from qafd.reading.text.plaintext import one_line
 from qafd.runs.imported import read_columns
 from qafd.sql.database import Database
 from qafd.storage import Location, size_of
-from qafd.wording.comparison import MEASURES, say_differences, say_missed
+from qafd.wording import count
+from qafd.wording.comparison import say_differences, say_missed
 from qafd.wording.reasons import word_notice
 
+Rows = list[tuple[str, ...]]
 CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWERMENT}
 
 
@@ -238,39 +240,38 @@ def _measure_lines(scores: Sequence[AnswerScore]) -> Iterator[str]:
     measured: dict[str, None] = {}
     for score in scores:
         measured |= dict.fromkeys(score.means)
-    yield "  ".join([f"{'method':28}", *(f"{name:>11}" for name in measured), f"{'withheld':>9}",
-                     f"{'sent':>7}", f"{'received':>8}"])
+    rows: Rows = [("method", *measured, "withheld", "sent", "received")]
     for score in scores:
         known = [score.means.get(name) for name in measured]
-        count = len(score.answers)
-        sent = sum(answer.tokens_in for answer in score.answers) / count
-        received = sum(answer.tokens_out for answer in score.answers) / count
-        shares = [_share(one.mean if one else None) for one in known]
-        yield "  ".join([f"{score.name:28}", *(f"{share:>11}" for share in shares),
-                         f"{score.withheld:9.3f}", f"{sent:7,.0f}", f"{received:8,.0f}"])
+        answers = len(score.answers)
+        sent = sum(answer.tokens_in for answer in score.answers) / answers
+        received = sum(answer.tokens_out for answer in score.answers) / answers
+        shares = [f"{one.mean:.3f}" if one else "–" for one in known]
+        rows.append((score.name, *shares, f"{score.withheld:.3f}", f"{sent:,.0f}", f"{received:,.0f}"))
+    yield from align(rows)
 
 
 def _grade_lines(grades: Opinions) -> Iterator[str]:
     """Word the grades of each method by a model."""
     yield (f"\ngraded by {one_line(grades.model, 80)}, 0 to 100, over {len(grades.questions)} "
            "questions; it is an opinion")
-    yield "  ".join([f"{'method':28}", *(f"{name:>17}" for name in grades.opinions[0].criteria),
-                     f"{'overall':>8}  95%            between rounds"])
+    rows: Rows = [("method", *grades.opinions[0].criteria, "overall", "95%", "between rounds")]
     for one in grades.opinions:
-        means = [f"{grade.mean:17.1f}" for grade in one.criteria.values()]
+        means = [f"{grade.mean:.1f}" for grade in one.criteria.values()]
         interval = f"{one.overall.low:.1f}-{one.overall.high:.1f}"
         between = "–" if one.deviation is None else f"± {one.deviation:.1f}"
-        yield "  ".join([f"{one.name:28}", *means, f"{one.overall.mean:8.1f}", f"{interval:13}", between])
+        rows.append((one.name, *means, f"{one.overall.mean:.1f}", interval, between))
+    yield from align(rows)
 
 
 def _factual_lines(title: str, scores: Sequence[FactualScore]) -> Iterator[str]:
     """Yield a table as SG-RAG's Table 2."""
-    count = scores[0].questions
-    yield (f"{f'{title}, {count} questions':34} {'Hit@1':>6} {'Hit@5':>6} {'prec.':>6} "
-           f"{'recall':>6} {'F1':>6} {'ms':>7}")
+    asked = f"{title}, {count(scores[0].questions, 'question')}"
+    rows: Rows = [(asked, "Hit@1", "Hit@5", "prec.", "recall", "F1", "ms")]
     for score in scores:
-        yield (f"{score.name:34} {score.hit_1:6.3f} {score.hit_5:6.3f} {score.precision:6.3f} "
-               f"{score.recall:6.3f} {score.f1:6.3f} {score.milliseconds:7.1f}")
+        shares = score.hit_1, score.hit_5, score.precision, score.recall, score.f1
+        rows.append((score.name, *(f"{share:.3f}" for share in shares), f"{score.milliseconds:.1f}"))
+    yield from align(rows)
     yield ""
 
 
@@ -297,21 +298,16 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
 
 def _table_lines(result: Evaluation) -> Iterator[str]:
     """Yield one line per method for what it found, one for what else there is; then the differences."""
-    named = {key: one.column for key, one in MEASURES.items()}
-    count = len(result.questions)
-    yield f"{count} question{'' if count == 1 else 's'}, {result.passages:,} passages"
-    yield (f"{'found':28} {'R@2':>5} {named['recall@5']:>5} {'95%':>13} {'R@10':>6} "
-           f"{named['precision@5']:>5} {named['f1@5']:>5} {'all@5':>6} {'MRR':>5}")
+    yield f"{count(len(result.questions), 'question')}, {count(result.passages, 'passage')}"
+    found: Rows = [("found", "R@2", "R@5", "R@10", "P@5", "F1@5", "all@5", "MRR", "95% of R@5")]
+    cost: Rows = [("retrieved", "nodes", "tokens", "ms")]
     for score in result.scores:
-        low, high = score.recall_5.low, score.recall_5.high
-        yield (f"{score.name:28} {score.recall[0]:5.3f} {score.recall[1]:5.3f} "
-               f"{low:7.3f}-{high:.3f} {score.recall[2]:6.3f} "
-               f"{score.intervals['precision@5'].mean:5.3f} {score.intervals['f1@5'].mean:5.3f} "
-               f"{score.complete:6.3f} {score.reciprocal:5.3f}")
-    yield f"\n{'retrieved':28} {'nodes':>6} {'tokens':>7} {'ms':>7}"
-    for score in result.scores:
-        yield f"{score.name:28} {score.nodes:6.0f} {score.tokens:7,.0f} {score.milliseconds:7.1f}"
-    yield ""
+        means = (*score.recall, score.intervals["precision@5"].mean, score.intervals["f1@5"].mean,
+                 score.complete, score.reciprocal)
+        found.append((score.name, *(f"{mean:.3f}" for mean in means),
+                      f"{score.recall_5.low:.3f}-{score.recall_5.high:.3f}"))
+        cost.append((score.name, f"{score.nodes:.0f}", f"{score.tokens:,.0f}", f"{score.milliseconds:.1f}"))
+    yield from [*align(found), "", *align(cost), ""]
     yield say_differences(result.scores, result.main)
     yield from say_missed(result.scores)
 
@@ -331,11 +327,6 @@ def _note_refused(result: Evaluation) -> None:
             refused = next(trial.error for trial in score.trials if trial.error)
             note(f"{score.name} refused {score.errors} of {len(result.questions)} questions, which "
                  f"count as missed: {refused}")
-
-
-def _share(value: float | None) -> str:
-    """Three decimals, or a dash where it is not known."""
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _read(path: Path) -> bytes:

@@ -86,27 +86,26 @@ def _say_share(verdict: "AnswerPlaces", names: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class MeasureWords:
-    """The names of a measure, for people, in a narrow table, in a sentence, and its meaning."""
+    """The names of a measure, for people and in a sentence, and its meaning."""
 
     label: str
-    column: str
     phrase: str
     meaning: str
 
 
 MEASURES = {
     "recall@5": MeasureWords(
-        "Found in 5", "R@5", "share of gold passages found in 5",
+        "Found in 5", "share of gold passages found in 5",
         "The share of a question's gold passages among the first 5 that a method ranks."),
     "recall@2": MeasureWords(
-        "Found in 2", "R@2", "share of gold passages found in 2",
+        "Found in 2", "share of gold passages found in 2",
         "The share of a question's gold passages among the first 2 that a method ranks. Use it to "
         "compare methods on few passages."),
     "precision@5": MeasureWords(
-        "Passage precision", "P@5", "precision of the first 5 passages",
+        "Passage precision", "precision of the first 5 passages",
         "Gold passages among the first 5, divided by 5: with two gold passages it is at most 0.40."),
     "f1@5": MeasureWords(
-        "Passage F1", "F1@5", "F1 of the first 5 passages",
+        "Passage F1", "F1 of the first 5 passages",
         "Harmonic mean of the share of gold passages found in the first 5 and of the share of gold "
         "among these 5.")}
 

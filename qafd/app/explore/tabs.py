@@ -37,8 +37,7 @@ from qafd.wording.reasons import word_reason
 
 PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
-FIRST = 200  # of its beginning that are shown then
-FOLDED = 0.8  # share of a passage from which it is shown whole instead
+FIRST = 200  # of its beginning that are shown then, if no sentence is marked
 SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
          "The parts of flow diffusion's, each from 0 to its factor, where the names of the question "
          "are sure; where nothing is named, importance has 0.4, words 0.5, the rest 0: "
@@ -73,33 +72,19 @@ def draw_ranking(passages: Sequence[RetrievedPassage]) -> None:
 
 def _passage(rank: int, passage: RetrievedPassage, place_html: str,
              marks: Sequence[tuple[int, int]]) -> None:
-    """Draw a passage and its score; a long one is folded to its beginning and marked sentences."""
+    """Draw a passage and its score; of a long one the marked sentences, and the rest folded."""
     text, marks = passage.text, sorted(marks)
     html = markup.paragraph(markup.mark_spans(text, marks))
-    parts = _shorten(text, marks)
-    if len(text) > LONG and sum(end - start for start, end in parts) < FOLDED * len(text):
+    if len(text) > LONG:
+        parts = marks or [(0, text.rfind(" ", 0, FIRST) + 1 or FIRST)]
         shown = " … ".join(markup.mark_spans(text, marks, start, end) for start, end in parts)
-        if parts[-1][1] < len(text):
-            shown += " …"
         summary = markup.small(safe(f"All {len(text):,} characters"))
-        html = markup.paragraph(shown) + markup.fold(summary, html)
+        html = markup.paragraph(f"{shown} …") + markup.fold(summary, html)
     score = f"score {passage.score:.2f}"
     if passage.parts:
         score += f" = {word_parts(passage.parts)}"
     head = markup.embolden(safe(f"{rank}. {passage.title}"))
     st.html(f"{head} {markup.small(f'{safe(score)} · {place_html}')}{html}")
-
-
-def _shorten(text: str, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the first words of a long text and its marks; touching ones are merged."""
-    first = text.rfind(" ", 0, FIRST)
-    parts = [(0, first if first > 0 else FIRST)]
-    for start, end in marks:
-        if start <= parts[-1][1] + 1:
-            parts[-1] = (parts[-1][0], max(end, parts[-1][1]))
-        else:
-            parts.append((start, end))
-    return parts
 
 
 def table_tab(view: View) -> None:
