@@ -9,22 +9,22 @@ from qafd.lab.robustness import Return
 from qafd.lab.sweep import Cell
 
 CELLS = [Cell(mass, seeds, "mean", size, 10 * size, 1.5, True) for mass, seeds, size in (
-    (8.0, 2, 3), (4.0, 2, 9), (4.0, 1, 2), (8.0, 1, 1200))]
-AXES = figures.SweepAxes("size", 0.0, 10.0, "Mass", "Seeds")
+    (8.0, 40, 6), (4.0, 40, 9), (4.0, 1, 2), (8.0, 1, 1200))]
+AXES = figures.SweepAxes("size", 2.0, 10.0, "Mass", "Seeds")
 
 
 def test_a_sweep_has_its_numbers_at_their_cells_and_outlines_the_present_one():
     figure = figures.sweep_map(CELLS, AXES, CELLS[2])
     heat, marks = figure.data
     assert list(zip(heat.x, heat.y, heat.z, strict=True)) == [
-        ("8", "2", 3), ("4", "2", 9), ("4", "1", 2), ("8", "1", 1200)]
-    assert (heat.zmin, heat.zmax, figure.layout.title.text) == (0, 10, "mean")
+        ("8", "40", 6), ("4", "40", 9), ("4", "1", 2), ("8", "1", 1200)]
+    assert (heat.zmin, heat.zmax, figure.layout.title.text) == (2, 10, "mean")
     assert (list(figure.layout.xaxis.categoryarray), list(figure.layout.yaxis.categoryarray)) == (
-        ["4", "8"], ["1", "2"])
+        ["4", "8"], ["1", "40"])
     assert list(figure.layout.xaxis.range) == list(figure.layout.yaxis.range) == [-0.5, 1.5]
-    assert list(marks.text) == ["3", "9", "2", "1,200"]
+    assert list(marks.text) == ["6", "9", "2", "1,200"]
     assert list(marks.customdata) == [0, 1, 2, 3]
-    assert list(marks.textfont.color) == ["#1a1a1a", "#ffffff", "#1a1a1a", "#ffffff"]  # from 6 of 10 on
+    assert list(marks.textfont.color) == ["#1a1a1a", "#ffffff", "#1a1a1a", "#ffffff"]  # above 6.8
     assert marks.hovertext[3] == "mass 8, 1 seeds: 1,200 nodes retrieved"
     outline, = figure.layout.shapes
     assert (outline.x0, outline.x1, outline.y0, outline.y1) == (-0.5, 0.5, -0.5, 0.5)
@@ -33,18 +33,19 @@ def test_a_sweep_has_its_numbers_at_their_cells_and_outlines_the_present_one():
 
 @pytest.mark.parametrize(("now", "marked"), [(10.0, [10.0]), (10.1, [])])
 def test_a_timeline_has_a_bar_from_the_mass_of_each_node_to_the_end(now, marked):
-    entries = [("Ada", "entity", 2.0, True), ("<b>Bob</b>", "entity", 5.4, False), ("Cyd", "x", 5.6, False)]
+    entries = [("Ada", "entity", 2.0, True), ("<b>Bob</b>", "entity", 5.4, False), ("Cyd", "x", 5.5, False)]
     figure = figures.timeline_bars(entries, 10.0, "Mass", now)
     seeds, reached, names = figure.data
     assert (list(seeds.base), list(seeds.x), list(seeds.y)) == ([2.0], [8.0], [0])
-    assert (list(reached.base), list(reached.y), seeds.name) == ([5.4, 5.6], [1, 2], "seed")
-    assert list(reached.x) == pytest.approx([4.6, 4.4])
+    assert (list(reached.base), list(reached.y), seeds.name) == ([5.4, 5.5], [1, 2], "seed")
+    assert list(reached.x) == pytest.approx([4.6, 4.5])
     assert list(seeds.hovertext) == ["Ada: full from 2"]
     assert list(names.text) == [" Ada ", " &lt;b&gt;Bob&lt;/b&gt; ", " Cyd "]
-    assert (list(names.x), list(names.y)) == ([2.0, 5.4, 5.6], [0, 1, 2])
+    assert (list(names.x), list(names.y)) == ([2.0, 5.4, 5.5], [0, 1, 2])
     assert list(names.textposition) == ["middle right", "middle right", "middle left"]
     assert [line.x0 for line in figure.layout.shapes] == marked
     assert (list(figure.layout.xaxis.range), list(figure.layout.yaxis.range)) == ([0, 10.1], [3, -1])
+    assert (figure.layout.yaxis.visible, figure.layout.yaxis.autorange) == (False, False)
     assert figure.layout.height == 104 + 19 * 3
 
 
