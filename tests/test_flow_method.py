@@ -1,15 +1,16 @@
 """The settings of the flow diffusion: what it starts with, and what is suggested for a graph."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from qafd.errors import ParameterError
 from qafd.flow.solver import solve
+from qafd.graph import Graph
 from qafd.knowledge import read_corpus
 from qafd.retrieve.base import params_of
-from qafd.retrieve.qafd import PRESETS, FlowDiffusion
+from qafd.retrieve.qafd import PRESETS, FlowDiffusion, _foremost_first
 
 NAMES, NODES = 105, 119  # of the sample apple-amazon
 QUESTION = "Introduce Steve Jobs's products in Apple."
@@ -21,6 +22,12 @@ def test_the_method_starts_with_what_was_measured():
                 "seeding": "question", "layer": "passages", "similarity": "clip", "gamma": 1.0, "a": 1.0,
                 "b": 0.25, "entity_share": 0.75, "diffusions": "joint"}
     assert {name: found[name] for name in expected} == expected
+    assert {spec.name for spec in fields(FlowDiffusion) if not spec.metadata["advanced"]} == {"mass", "seeds", "variant"}
+
+
+def test_nodes_of_equal_importance_and_mass_are_in_the_order_of_their_ids():
+    layer, x, mass = Graph.build("badc"), np.array([1.0, 1, 2, 1]), np.array([1.0, 1, 0, 2])
+    assert [layer.ids[at] for at in _foremost_first(layer, np.arange(4), x, mass)] == list("dcab")
 
 
 def test_a_closed_graph_is_refused_and_one_part_of_the_hybrid_weight_is_not():
