@@ -67,7 +67,8 @@ def test_without_passages_names_alone_are_drawn_and_joined(home, retrieval):
     ({}, "query-aware flow diffusion", False),
     ({"edges": "Plain"}, "flow diffusion with plain edge weights", False),
     ({"q": "Where was Zorblax Quint born?"}, "pale: ", True),
-    ({"q": "zxq plmk vrtw"}, "pale: ", True)], ids=str)
+    ({"q": "zxq plmk vrtw"}, "pale: ", True),
+    ({"q": "How many zxq are there?"}, "query-aware flow diffusion", False)], ids=str)
 def test_the_caption_is_that_of_the_weight_or_of_an_answer_that_is_lacking(
         controls, subtitle, unsure, home):
     data = drawn(**controls)["panel"]

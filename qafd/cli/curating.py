@@ -28,7 +28,6 @@ from qafd.errors import ParameterError
 from qafd.ingest import measure_footprint, refresh
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text.plaintext import one_line
-from qafd.storage import Workspace
 from qafd.storage.rows import Hit
 from qafd.wording import count
 from qafd.wording.documents import (
@@ -191,13 +190,9 @@ def _list_named(knowledge: KnowledgeGraph, words: str) -> Outcome:
                           f"{one_line(one.name, 120)}" for one in some], found=bool(some))
 
 
-def _undo(store: Workspace, number: int) -> None:
-    store.edits.undo(number)
-
-
 CHANGES: dict[str, Callable[..., object]] = {
     "call": call, "apart": keep_apart, "hide": hide, "split": split, "connect": connect,
-    "disconnect": disconnect, "undo": _undo}
+    "disconnect": disconnect, "undo": lambda store, number: store.edits.undo(number)}
 
 
 def edit(knowledge: KnowledgeGraph, label: str, reason: str, passages: tuple[str, ...],

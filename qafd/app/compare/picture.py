@@ -36,8 +36,7 @@ BOXES = 6  # seeds of a method that are drawn as boxes
 
 def compare_picture(sides: Sides, drawing: Drawing) -> str | None:
     """Draw a panel for each method on one layout, and return the selected node."""
-    key = f"compare-{sides.knowledge.name}"
-    return pick(partial(compare_panels, sides, drawing), key)
+    return pick(partial(compare_panels, sides, drawing), f"compare-{sides.knowledge.name}")
 
 
 def compare_panels(sides: Sides, drawing: Drawing, picked: str | None = None) -> dict[str, Any]:

@@ -103,17 +103,6 @@ def _free(knowledge: KnowledgeGraph, name: str) -> str:
     return number_name(name, taken) if name in taken else name
 
 
-def _say_what_is_replaced(knowledge: KnowledgeGraph, names: list[str]) -> list[str]:
-    """Word a sentence about the files whose names are taken, if there are any."""
-    with knowledge.store() as store:
-        taken = {file.name for file in store.files.all() if file.deleted_at is None}
-    again = sorted(taken.intersection(map(clean_name, names)))
-    if not again:
-        return []
-    listed = join_words([clean(name, 80) for name in again[:MANY]])
-    return [f"Replaced by the files you added: {listed}. To keep both, add the new file under another name."]
-
-
 def _leave_out_twins(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]],
                      sentences: list[str]) -> list[tuple[str, bytes]]:
     """Return the files whose bytes the workspace does not have under another name, and report the others."""
@@ -138,7 +127,12 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     given = [Given(name, name, partial(bytes, data)) for name, data in files]
     files = [(file.name, file.read()) for file in told_apart(given, sentences.append)]
     files = _leave_out_twins(knowledge, files, sentences)
-    sentences += _say_what_is_replaced(knowledge, [name for name, _ in files])
+    with knowledge.store() as store:
+        taken = {file.name for file in store.files.all() if file.deleted_at is None}
+    if again := sorted(taken.intersection(clean_name(name) for name, _ in files)):
+        listed = join_words([clean(name, 80) for name in again[:MANY]])
+        sentences.append(f"Replaced by the files you added: {listed}. To keep both, add the new file under "
+                         "another name.")
     for sentence in sentences:
         st.toast(plain(sentence), duration="long")
     if not files:
