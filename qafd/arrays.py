@@ -29,7 +29,8 @@ Arrays = Mapping[str, Array]
 MAGIC = b"qafd columns 1\n"
 ALIGNED = 4096  # a page: what is read of one array is not read of another
 WIDENED = 2048  # rows of bytes that are made floats at a time, which fit into a core's cache
-CHECKED = 1 << 22  # bytes to both ends of an array that are compared with its checksum
+WRITTEN = 1 << 24  # bytes that are written at once
+CHECKED = 1 << 20  # bytes to both ends of an array that are compared with its checksum
 
 
 class TextBlock(Sequence[str]):
@@ -155,7 +156,7 @@ def pick(texts: Sequence[str], places: Nodes) -> list[str]:
 
 
 class JoinedRows:
-    """Rows of bytes of several arrays, one after the other, which are copied only when they are written."""
+    """Rows of bytes of several arrays, one after the other, which are copied only when they are asked."""
 
     def __init__(self, *parts: npt.NDArray[np.int8]) -> None:
         self.parts = parts
@@ -163,22 +164,13 @@ class JoinedRows:
         self.nbytes = sum(part.nbytes for part in parts)
         self.strides, self.dtype = parts[0].strides, parts[0].dtype
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: slice | Nodes | Places) -> npt.NDArray[np.int8]:
-        """Return a copy of some rows."""
-        places = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
-        found = np.empty((len(places), self.shape[1]), np.int8)
-        begin = 0
-        for part in self.parts:
-            here = (places >= begin) & (places < begin + len(part))
-            found[here] = part[places[here] - begin]
-            begin += len(part)
-        return found
-
 
 Bytes = npt.NDArray[np.int8] | JoinedRows
+
+
+def join(array: Array | JoinedRows) -> Array:
+    """Return an array, copied if it is in parts."""
+    return np.concatenate(array.parts) if isinstance(array, JoinedRows) else array
 
 
 class ByteRows:
@@ -196,8 +188,9 @@ class ByteRows:
     """
 
     def __init__(self, numbers: Bytes, lengths: Vectors, places: Places | None = None) -> None:
-        self.numbers, self.lengths = numbers, lengths
-        self.places = np.arange(len(numbers), dtype=np.int32) if places is None else places
+        self.numbers: Any = numbers  # an array as soon as it is asked
+        self.lengths = lengths
+        self.places = np.arange(len(lengths), dtype=np.int32) if places is None else places
 
     @classmethod
     def of(cls, numbers: npt.NDArray[np.int8]) -> "ByteRows":
@@ -215,7 +208,7 @@ class ByteRows:
     def __getitem__(self, rows: int | slice | Nodes | Sequence[int]) -> Vectors:
         """Return one row, shape (d,), or some, as floats."""
         places = self.places[rows]
-        some = self.numbers[places].astype(np.float32)
+        some: Vectors = self.numbers[places].astype(np.float32)
         some /= self.lengths[places, None]
         return some
 
@@ -242,7 +235,8 @@ def lay_out(vectors: ByteRows, names: ByteRows, same: npt.NDArray[np.bool_]) -> 
     """Return two columns over shared numbers, in which the rows that are the same in both are first."""
     first, rest = np.flatnonzero(same), np.flatnonzero(~same)
     kept = vectors.places[first], vectors.places[rest], names.places[rest]
-    numbers = np.concatenate([vectors.numbers[kept[0]], vectors.numbers[kept[1]], names.numbers[kept[2]]])
+    both = join(vectors.numbers), join(names.numbers)
+    numbers = np.concatenate([both[0][kept[0]], both[0][kept[1]], both[1][kept[2]]])
     lengths = np.concatenate([vectors.lengths[kept[0]], vectors.lengths[kept[1]], names.lengths[kept[2]]])
     places = np.empty(len(same), np.int32)
     places[first] = np.arange(len(first))
@@ -254,7 +248,7 @@ def lay_out(vectors: ByteRows, names: ByteRows, same: npt.NDArray[np.bool_]) -> 
 def append_rows(shared: Sequence[ByteRows], others: Sequence[ByteRows], places: Nodes) -> list[ByteRows]:
     """Return the rows in some places of columns that share numbers, counted through each and then through
     another one; what others have is appended to the numbers, and nothing of them is moved."""
-    before = len(shared[0].numbers)
+    before = len(shared[0].lengths)
     numbers = JoinedRows(*_parts(shared[0].numbers), *_parts(others[0].numbers))
     lengths = np.concatenate([shared[0].lengths, others[0].lengths])
     return [ByteRows(numbers, lengths, merge_rows(some.places, added.places + before, places))
@@ -385,8 +379,10 @@ class PlaceOf(Mapping[str, int]):
         return len(self._texts)
 
 
-def write_columns(path: Path, label: str, arrays: Arrays) -> None:
+def write_columns(path: Path, label: str, arrays: Arrays, old: "MappedColumns | None" = None) -> None:
     """Write arrays as one file, each array once, which appears under its name only when it is complete.
+
+    The memory of old columns, whose vectors are in the new ones, is given back on the way.
 
     Raises
     ------
@@ -412,8 +408,10 @@ def write_columns(path: Path, label: str, arrays: Arrays) -> None:
             file.write(head)
             for start, array in lying.items():
                 file.seek(first + start)
-                for data in _bytes_of(array):
+                for data in _slices_of(array):
                     file.write(data)
+                    if old:
+                        old.release()
             file.truncate(first + at)
             file.flush()
             os.fsync(file.fileno())
@@ -478,6 +476,13 @@ def _bytes_of(array: Array | JoinedRows) -> list[memoryview]:
     return [np.ascontiguousarray(part).reshape(-1).view(np.uint8).data for part in _parts(array)]
 
 
+def _slices_of(array: Array | JoinedRows) -> Iterator[memoryview]:
+    """Yield the bytes of an array in slices of which each is written at once."""
+    for data in _bytes_of(array):
+        for at in range(0, len(data), WRITTEN):
+            yield data[at:at + WRITTEN]
+
+
 def _checksum(array: Array | JoinedRows) -> int:
     """Hash an array, or only both ends of a large one, since reading all would take long."""
     size, begin, total = array.nbytes, 0, 0
@@ -516,7 +521,7 @@ def unflatten(name: str, arrays: Arrays) -> dict[str, Any]:
         if own == name and part == "data":
             columns[column] = TextBlock(array, arrays[f"{name}.{column}.bounds"])
         elif own == name and part == "numbers":
-            columns[column] = ByteRows(*(arrays[f"{name}.{column}.{part}"] for part in _PARTS))
+            columns[column] = ByteRows(*(join(arrays[f"{name}.{column}.{part}"]) for part in _PARTS))
         elif own == name and not part:
             columns[column] = array
     return columns

@@ -1,7 +1,7 @@
 """The graph of a workspace: kept while unchanged, read from it, or if large opened as columns in a file.
 
-The file is computed from the workspace, so it may be missing, old or broken: then the graph is
-read, or what changed since is, and the rest taken over. The file also has the columns of passages and
+The file is computed from the workspace. If it is old, what changed since is read and the rest taken
+over; if it is missing or broken, the graph is read. The file also has the columns of passages and
 names that the first question needs.
 """
 
@@ -25,7 +25,6 @@ from qafd.arrays import (
     TextBlock,
     append_rows,
     lay_out,
-    map_columns,
     merge_rows,
     open_columns,
     take_rows,
@@ -115,10 +114,14 @@ Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 
 
 def read_graph(store: Workspace) -> Graph:
-    """Return the graph of an open store, from its columns where they are of this graph."""
-    if store.place.columns is not None:
-        arrays = map_columns(store.place.columns, _label(store))
-        if arrays is not None:
+    """Return the graph of an open store, from its columns and what has changed since where that is known."""
+    known = open_columns(store.place.columns) if store.place.columns else None
+    if known is not None:
+        arrays: Arrays = known.arrays
+        if known.label != _label(store):
+            followed = follow_columns(store, known)
+            arrays = pack(*followed) if followed else {}
+        if arrays:
             return unpack(arrays, store.graph.revision, partial(sentences_at, store.place.url))
     return name_passages(store.graph.read(), store)
 
@@ -144,7 +147,7 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
         arrays = pack(*made)
         del made  # what it holds besides is needed no more
     try:
-        write_columns(place, label, arrays)
+        write_columns(place, label, arrays, known)
     except OSError:
         return False
     store.assembly.follow(revision, many)
@@ -342,7 +345,7 @@ def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.
     """Return the vectors of a merged graph; they are laid out anew when a tenth of them is out of place."""
     vectors, named = append_rows(_columns_of(old), _columns_of(fresh), merge.places)
     count = int(passage.sum())
-    unused = len(vectors.numbers) - 2 * len(passage) + count
+    unused = len(vectors.lengths) - 2 * len(passage) + count
     late = int((vectors.places[passage] >= count).sum())
     return lay_out(vectors, named, passage) if 10 * (unused + late) > len(passage) else (vectors, named)
 

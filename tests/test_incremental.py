@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.arrays import ByteRows, open_columns, to_bytes
+from qafd.arrays import ByteRows, TextBlock, open_columns, to_bytes
 from qafd.errors import QafdError
-from qafd.graph_cache import follow_columns, keep_columns, pack, read_all, unpack
+from qafd.graph_cache import follow_columns, keep_columns, pack, read_all, read_graph, unpack
 from qafd.ingest import extend
 from qafd.ingest.engine import Here
 from qafd.ingest.update import GraphUpdate
@@ -280,6 +280,9 @@ def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, 
             followed += 1
             anew = pack(*read_all(store))
             arrays = pack(*merged)
+            graph = read_graph(store)
+            assert isinstance(graph.ids, TextBlock)  # it follows too
+            assert list(graph.ids) == list(store.graph.read().ids)
             assert arrays.keys() == anew.keys()
             for column, array in anew.items():
                 assert arrays[column].dtype == array.dtype, (step, column)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from array import array
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -26,6 +25,7 @@ from qafd.storage.rows import (
 )
 
 AT_ONCE = 10_000  # nodes whose vectors are read at a time
+_NO_EDGES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.uint8)
 _BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
 
 
@@ -88,7 +88,7 @@ class _LoadedEdges:
     tails: Nodes
     similarity: Floats
     kinds: NDArray[np.uint8]
-    summed: list[int]
+    summed: Nodes
     sentences: list[bytes]
 
     def factors(self, numbering: _Numbering, scales: Floats) -> Floats:
@@ -190,24 +190,26 @@ def _read_hubs(connection: Connection, inside: Collection[int] | None) -> dict[i
 
 def _read_edges(connection: Connection, hubs: Collection[int], wanted: Nodes | None = None) -> _LoadedEdges:
     """The edges, all or those with a wanted node at an end."""
-    asked: tuple[str, ...] = ()
-    where, inside = "", None
+    where, asked = "", tuple[str, ...]()
     if wanted is not None:
-        asked, inside = (json.dumps(wanted.tolist()),) * 2, set(wanted.tolist())
         where = f"WHERE source IN {NUMBERS} OR target IN {NUMBERS}"
-    sources, targets, similarity = array("q"), array("q"), array("d")
-    kinds, sentences, summed = bytearray(), [], []
-    for source, target, strength, kind, evidence in connection.execute(
-            f"SELECT source, target, similarity, kind, evidence FROM edges {where}", asked):
-        if kind == MENTION and source not in hubs and (inside is None or source in inside):
-            summed.append(len(sources))
-            sentences.append(evidence)
-        sources.append(source)
-        targets.append(target)
-        similarity.append(strength)
-        kinds.append(kind)
-    return _LoadedEdges(np.asarray(sources), np.asarray(targets), np.asarray(similarity),
-                        np.frombuffer(kinds, np.uint8), summed, sentences)
+        asked = (json.dumps(wanted.tolist()),) * 2
+    rows = iter(connection.execute(
+        f"SELECT source, target, similarity, kind, evidence FROM edges {where}", asked))
+    parts, summed, sentences, count = [_NO_EDGES], list[Nodes](), list[bytes](), 0
+    while some := [*islice(rows, AT_ONCE)]:
+        sources, targets, similarity, kinds, evidence = zip(*some, strict=True)
+        part = np.array(sources), np.array(targets), np.array(similarity), np.array(kinds, np.uint8)
+        own = (part[3] == MENTION) & ~np.isin(part[0], [*hubs])
+        if wanted is not None:
+            own &= np.isin(part[0], wanted)
+        places = np.flatnonzero(own)
+        parts.append(part)
+        summed.append(count + places)
+        sentences += [evidence[at] for at in places.tolist()]
+        count += len(some)
+    heads, tails, strengths, bits = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _LoadedEdges(heads, tails, strengths, bits, np.concatenate([_NO_EDGES[0], *summed]), sentences)
 
 
 def _read_nodes(connection: Connection, numbering: _Numbering, edges: _LoadedEdges, hubs: Mapping[int, Any],
