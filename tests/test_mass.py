@@ -14,7 +14,7 @@ from qafd.resources import assets
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.contraction import drawn_contracted
 from qafd.view.drawing import Drawing, scale_of
-from qafd.view.mass import mass_data
+from qafd.view.panel import mass_data
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 RUN = """

@@ -9,9 +9,8 @@ from faults import serving
 from qafd.errors import ParameterError
 from qafd.models import CallSettings
 from qafd.models.cost import Cap, Price
-from qafd.models.endpoint import Endpoint
+from qafd.models.endpoint import Endpoint, probe
 from qafd.models.endpoint_embedder import EndpointEmbedder
-from qafd.models.probe import probe
 from qafd.preferences import Preferences, amend, load
 
 CHOSEN = Preferences("ollama", "http://localhost:11434/v1", "qwen", "embed", 10, 2000, 1.5,

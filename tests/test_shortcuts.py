@@ -6,7 +6,7 @@ import pytest
 from browsing import PAINTED, settle
 from playwright.sync_api import expect
 
-from qafd.app.shortcuts import SHORTCUTS
+from qafd.app.frame import SHORTCUTS
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from faults import serving
 
 from qafd.cli import main
 from qafd.evaluate.gold import Question
-from qafd.evaluate.overlap import measures
+from qafd.evaluate.measures import measures
 from qafd.evaluate.written import (
     CORRECT,
     Answered,

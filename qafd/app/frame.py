@@ -1,5 +1,6 @@
-"""The frame around every page."""
+"""The frame around every page, and the keyboard shortcuts."""
 
+from dataclasses import dataclass
 from importlib import import_module
 
 import streamlit as st
@@ -7,11 +8,11 @@ from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qafd.app.access import refuse_strangers
+from qafd.app.component import component
 from qafd.app.error_display import show_errors
 from qafd.app.markup import style_words
 from qafd.app.pages import ASKS, for_a_projector, name_of, pages
-from qafd.app.session import WORKSPACE, forget, session, value_of
-from qafd.app.shortcuts import listen
+from qafd.app.session import WORKSPACE, forget, keep, session, value_of
 from qafd.app.workspaces import choose_workspace, keep_workers_going, location_of
 from qafd.resources import assets
 from qafd.storage import is_writable, size_of
@@ -90,3 +91,44 @@ def _say_what_cannot_be_written() -> None:
     location = location_of(st.session_state[WORKSPACE])
     if not is_writable(location) and size_of(location) is not None:
         st.sidebar.caption("This workspace is read-only here.")
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """One or more keys and their effect, which `assets/shortcuts.js` has."""
+
+    keys: tuple[str, ...]
+    what: str
+
+
+SHORTCUTS = (
+    Shortcut(("/",), "to the question; Enter asks it"),
+    Shortcut(("N", "P"), "next and previous tab; on Explore the first press shows the tabs"),
+    Shortcut(("T",), "to the tab Table: the picture as rows"),
+    Shortcut(("G",), "to the picture: arrow keys walk, Page keys follow importance, Enter selects"),
+    Shortcut(("F",), "to the search of the picture; Enter goes on to the next node it finds"),
+    Shortcut(("E",), "at a node of the picture: its next edge, the widest first"),
+    Shortcut(("Shift + ←",), "at a node of the picture: move it, by any arrow key"),
+    Shortcut(("+", "-", "0"), "zoom in, zoom out, show everything"),
+    Shortcut(("Esc",), "select nothing"),
+    Shortcut(("Space", "."), "play or pause the film in Lab, one push"),
+    Shortcut(("?",), "this list"),
+)
+ON = "shortcuts"
+
+
+def listen() -> None:
+    """Let the browser listen to the keys, unless Settings turned them off; draw nothing."""
+    with st.container(key="shortcut-keys"):
+        # In a list: Streamlit would look for data frames in a dict, and load pandas for it.
+        component("shortcuts")(key="keys", data=[{
+            "on": value_of(keep(ON), True), "title": "Keyboard", "close": "Close",
+            "rows": [[list(one.keys), one.what] for one in SHORTCUTS]}])
+
+
+def keyboard_settings() -> None:
+    """Draw the list, and the switch for people with other uses of these keys."""
+    st.header("Keyboard", anchor=False)
+    st.toggle("Single keys act while nothing is typed", True, key=keep(ON),
+              help="Turn it off when a screen reader or speech input uses single keys.")
+    st.caption("Press `?` for the list.")

@@ -20,8 +20,7 @@ from qafd.view.contraction import drawn_contracted
 from qafd.view.drawing import Caption, Drawing, Look, Scale, scale_of
 from qafd.view.groups import Groups, group, passages_of
 from qafd.view.layout import Positions
-from qafd.view.mass import mass_data
-from qafd.view.panel import clean, panel_data
+from qafd.view.panel import clean, mass_data, panel_data
 from qafd.view.placement import ASPECT, DRAWN, add_new, freeze
 from qafd.wording.panels import say_alone
 

@@ -30,8 +30,8 @@ def doctor(db: Location | None, quick: bool, deep: bool, endpoint: bool, model: 
 
 def _probe(model: str | None, base_url: str | None, embed_model: str | None) -> tuple[Check, ...]:
     """Test the abilities of the named endpoint."""
+    from qafd.models.endpoint import probe
     from qafd.models.endpoint_embedder import EndpointEmbedder
-    from qafd.models.probe import probe
 
     embedder = None
     if embed_model:

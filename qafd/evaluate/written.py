@@ -25,8 +25,7 @@ from qafd.errors import (
 from qafd.evaluate import SEED, prepare
 from qafd.evaluate.gold import Question
 from qafd.evaluate.judge import ask_rounds
-from qafd.evaluate.measures import Interval, intervals
-from qafd.evaluate.overlap import Measure, measures
+from qafd.evaluate.measures import Interval, Measure, intervals, measures
 from qafd.ingest.engine import Progress
 from qafd.knowledge import STEPS, KnowledgeGraph, cite_reply, draft_answer
 from qafd.models import Message, calls_of

@@ -5,11 +5,11 @@ import streamlit as st
 from qafd import __version__
 from qafd.app.access import access_settings
 from qafd.app.escaping import escape_sentence
+from qafd.app.frame import keyboard_settings
 from qafd.app.pages import heading
 from qafd.app.session import WORKSPACE, value_of
 from qafd.app.settings.endpoint import endpoint_settings
 from qafd.app.settings.workspace import remake, wipe, workspace_settings
-from qafd.app.shortcuts import keyboard_settings
 from qafd.app.workspaces import location_of, workspace
 from qafd.errors import StoreError
 from qafd.knowledge import KnowledgeGraph

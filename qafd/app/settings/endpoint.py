@@ -21,7 +21,7 @@ from qafd.app.session import forget, put, session, value_of
 from qafd.app.tables import table
 from qafd.errors import QafdError
 from qafd.models.cost import Price
-from qafd.models.probe import Probe, probe
+from qafd.models.endpoint import Probe, probe
 from qafd.preferences import LARGEST, PROVIDERS, Preferences, amend
 
 PROBED = "probe"

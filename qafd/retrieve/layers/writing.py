@@ -14,7 +14,7 @@ from typing import Protocol
 from qafd.errors import MalformedReplyError, ReplyLimitError
 from qafd.models import Message, Reply, name_limit
 from qafd.models.cost import Metered, request_key, useful
-from qafd.models.prompts_write import PROMPTS, write_messages
+from qafd.models.prompts import PROMPTS, write_messages
 from qafd.reading.text.plaintext import one_line
 from qafd.storage import Workspace, open_workspace
 
