@@ -8,9 +8,9 @@ from qafd.errors import ParameterError
 from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.json_files import lock_file, replace_json
 from qafd.models import CallSettings
-from qafd.models.address import OPENAI
+from qafd.models.address import OPENAI, is_local
 from qafd.models.allowance import Allowance
-from qafd.models.cost import Cap, Price
+from qafd.models.cost import FREE, Cap, Price
 from qafd.storage import Workspace
 
 
@@ -74,9 +74,10 @@ class Preferences:
                 raise ParameterError(f"{name} is {str(value)[:40]}; it is a number from 0 to "
                                      f"{largest:,}" + ", and whole" * (len(kinds) == 1))
 
-    def price(self, model: str) -> Price | None:
-        """Return the price of a model, None if the table does not have it."""
-        return dict(self.prices).get(model)
+    def price(self, model: str, base_url: str = "") -> Price | None:
+        """Return the price of a model, None if it is unknown; one on this machine is free without a price."""
+        free = FREE if base_url and is_local(base_url) else None
+        return dict(self.prices).get(model, free)
 
     def share_day(self, folder: Path) -> None:
         """Let all that this process spends count in the day's allowance of a folder."""

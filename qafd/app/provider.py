@@ -13,7 +13,7 @@ from qafd.app.session import is_private, session
 from qafd.errors import ParameterError, QafdError
 from qafd.ingest.reader import Keys
 from qafd.models.address import OPENAI, check_address, is_local
-from qafd.models.cost import FREE, Meter, Metered
+from qafd.models.cost import Meter, Metered
 from qafd.preferences import PROVIDERS, Preferences, load
 from qafd.resources import home
 
@@ -114,7 +114,7 @@ def language_model(workspace: str, purpose: str, question: str = "") -> Metered 
     llm, chosen = endpoint(), preferences()
     if llm is None:
         return None
-    price = chosen.price(llm.name) or (FREE if is_local(chosen.base_url) else None)
+    price = chosen.price(llm.name, chosen.base_url)
     return Metered(llm, workspace, spending(), price, chosen.base_url, purpose,
                    question="" if is_private() else question)
 

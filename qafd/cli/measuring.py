@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from qafd.cli import DONE
-from qafd.cli.command import Outcome, align, note, open_graph
+from qafd.cli.command import Outcome, align, note, open_graph, spending
 from qafd.cli.foreign import model_for_sql
-from qafd.cli.models import ModelRequest, endpoint_named, price_at
+from qafd.cli.models import ModelRequest, endpoint_named
 from qafd.cli.progress import ProgressLine
 from qafd.cli.streams import check_output, write_out
 from qafd.errors import ModelError, ParameterError
@@ -179,7 +179,7 @@ def _judge_named(name: str | None, base_url: str | None, client: Metered) -> Met
     if not name:
         return replace(client, purpose="judge")
     other = endpoint_named(name, base_url).with_settings(calls_of(client))
-    price = price_at(other)
+    price = spending().price(other.name, other.base_url)
     if price is None and client.meter.cap.cost is not None:
         raise ParameterError(f"there is no price for {name}, so its cost cannot be capped; "
                              "enter it in Settings, or cap tokens with --max-tokens")

@@ -148,7 +148,7 @@ class ModelRequest:
         calls = replace(spending().calls, **given)
         if self.most["price"] is not None:
             remember_price(endpoint.name, Price(*self.most["price"]))
-        price = price_at(endpoint)
+        price = spending().price(endpoint.name, endpoint.base_url)
         cap = change_cap(self.most, spending().cap_where(price is not None))
         return Metered(endpoint.with_settings(calls), knowledge.url, Meter(cap), price, endpoint.base_url,
                        purpose, f"{purpose} {now()}", question=question)
@@ -170,15 +170,6 @@ def may_call_model(function: Function) -> Function:
         return function(*positional, asked=ModelRequest(model, base_url, calls, most), **options)
 
     return model_options(spending_options(call_options(run)))  # type: ignore[return-value]
-
-
-def price_at(endpoint: "Endpoint") -> "Price | None":
-    """Return the price of a model in the settings; on this machine nothing where there is none."""
-    from qafd.models.address import is_local
-    from qafd.models.cost import FREE
-
-    price = spending().price(endpoint.name)
-    return FREE if price is None and is_local(endpoint.base_url) else price
 
 
 def endpoint_named(model: str | None, base_url: str | None) -> "Endpoint":
