@@ -106,6 +106,15 @@ def test_mention_weights_are_cosines_times_title_term_and_hub_factors():
     assert edges(twice, "mention")["mac", "d-0"].similarity == pytest.approx(0.5 ** 0.2)
 
 
+@pytest.mark.parametrize(("passages", "factor"), [(16, 4), (17, 0.1)])
+def test_a_title_of_many_passages_is_no_hub(passages, factor):
+    at = int(axis("mac").argmax())
+    found = [("Mac", "title"), ("Mac", "PRODUCT")]
+    long = assemble([reading(f"The Mac sold {number}", found, title="Mac", start=50 * number, at=at)
+                     for number in range(passages)], embed)
+    assert edges(long, "mention")["mac", "d-0"].similarity == pytest.approx(factor / passages ** 0.2)
+
+
 def test_relations_count_sentences_and_keep_the_commonest_label():
     pair = [("Apple", "ORG"), ("Mac", "PRODUCT")]
     assembly = assemble([

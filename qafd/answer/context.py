@@ -1,7 +1,7 @@
 """The text that a model reads of a retrieval: passages by rank, numbered, within a budget of tokens."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,9 +17,9 @@ from qafd.reading.text.plaintext import one_line
 from qafd.records import WEIGHT, Edge
 from qafd.retrieve import METHODS
 from qafd.retrieve.base import (
-    SATURATED,
     Method,
     Retrieval,
+    RetrievedNode,
     RetrievedPassage,
     Structure,
     StructureKind,
@@ -84,24 +84,24 @@ def build_context(retrieval: Retrieval, store: Workspace, ways: Sequence[Reasoni
     budget : int
         Tokens of all of it, as `count_tokens` counts.
     """
-    x = {n.id: n.importance for n in retrieval.nodes if n.state == SATURATED}
     described = merged_descriptions(store)
-    blocks: dict[str, tuple[Iterator[str], float]] = {}
+    named = [node for node in retrieval.retrieved if node.kind != "passage"]
+    by_rules = not described and retrieval.method == "qafd"
+    blocks: dict[str, tuple[Iterable[str], float]] = {}
     if described:
-        blocks["Entities"] = _entities(retrieval, store, described), ROWS
-        blocks["Relations"] = _relations(retrieval, store, x), ROWS
-    if described or retrieval.method != "qafd":
+        blocks["Entities"] = _entities(named, store, described), ROWS
+        blocks["Relations"] = _relations(named, store), ROWS
+    if not by_rules:
         blocks["Reasoning paths"] = _paths(retrieval.method, ways), STRUCTURE
     for kind, title in TITLES.items():
-        blocks[title] = _reports(retrieval.structures, kind), STRUCTURE
+        found = [one for one in retrieval.structures if one.kind == kind]
+        blocks[title] = [f"{_quote(one.title)}: {_quote(one.text)}" for one in found], STRUCTURE
     lines = _block_lines(blocks, budget)
-    room = budget - count_tokens("\n".join(["Passages:", *lines]))
-    chosen = _passages_within(retrieval, room)
-    left = room - sum(count_tokens(_write_passage(len(chosen), passage)) for passage in chosen)
-    if not described and retrieval.method == "qafd":
-        unsaid = _unsaid_chains(ways, "\n".join(passage.text for passage in chosen))
-        lines += _block_lines({"Reasoning paths": (unsaid, 1.0)}, left)
-    return _with_passages([], chosen, retrieval, budget, lines)
+    shown = _Shown(retrieval, budget - count_tokens("\n".join(["Passages:", *lines])))
+    if by_rules:
+        unsaid = _unsaid_chains(ways, "\n".join(passage.text for passage in shown.chosen))
+        lines += _block_lines({"Reasoning paths": (unsaid, 1.0)}, shown.left)
+    return shown.write(budget, after=lines)
 
 
 def add_reports(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval:
@@ -113,8 +113,8 @@ def add_reports(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retriev
     if not isinstance(layer, Communities):
         return retrieval
     home, filled = layer.cut(LEVEL, len(graph)), np.zeros(len(layer))
-    for node in retrieval.nodes:
-        if node.state == SATURATED and home[graph.row[node.id]] >= 0:
+    for node in retrieval.retrieved:
+        if home[graph.row[node.id]] >= 0:
             filled[home[graph.row[node.id]]] += node.importance
     best = np.argsort(-filled, kind="stable")[:CLUSTERS]
     return replace(retrieval, structures=tuple(
@@ -122,7 +122,7 @@ def add_reports(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retriev
         for at in best.tolist() if filled[at] > 0))
 
 
-def _block_lines(blocks: Mapping[str, tuple[Iterator[str], float]], budget: int) -> list[str]:
+def _block_lines(blocks: Mapping[str, tuple[Iterable[str], float]], budget: int) -> list[str]:
     """Return the rows of titled blocks, each within its share of a budget, after an empty line."""
     lines: list[str] = []
     for title, (rows, share) in blocks.items():
@@ -139,16 +139,16 @@ def build_table_context(retrieval: Retrieval, answers: Sequence[AnswerConditions
     A condition has the number of its passage, if that one fits. `budget` is as of `build_context`.
     """
     room = int(budget * TABLE)
-    chosen = _passages_within(retrieval, budget - room - count_tokens("Passages:"))
-    numbers = {passage.id: number for number, passage in enumerate(chosen, 1)}
+    shown = _Shown(retrieval, budget - room - count_tokens("Passages:"))
+    numbers = {passage.id: number for number, passage in enumerate(shown.chosen, 1)}
     rows = []
     for answer in answers:
         said = [_condition(row, numbers) for row in answer.rows]
         rows.append(f"{_quote(answer.name)} surely meets {answer.met} of {answer.wanted} conditions: "
                     + "; ".join(said))
-    fitting = list(_fitting(iter(rows), room - count_tokens("Candidates:")))
+    fitting = list(_fitting(rows, room - count_tokens("Candidates:")))
     lines = ["Candidates:", *fitting, ""] if fitting else []
-    return _with_passages(lines, chosen, retrieval, budget)
+    return shown.write(budget, before=lines)
 
 
 def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
@@ -166,16 +166,37 @@ def _condition(row: ConditionRow, numbers: Mapping[str, int]) -> str:
     return f"{name}: {'met' if row.level == 'relation' else 'perhaps, both are named in one passage'}{cited}"
 
 
-def _passages_within(retrieval: Retrieval, left: int) -> list[RetrievedPassage]:
-    """Return the best of the strong passages that fit into so many tokens, near copies once."""
-    strong = _strong(retrieval)
-    chosen = []
-    for passage in _without_copies(strong):
-        cost = count_tokens(_write_passage(len(strong), passage))
-        if cost <= left:
-            chosen.append(passage)
-            left -= cost
-    return chosen
+class _Shown:
+    """The best of the strong passages that fit into so many tokens, near copies once.
+
+    Strong are those with a share of the best score, all where no score is above 0. `left` are the tokens
+    that they leave.
+    """
+
+    def __init__(self, retrieval: Retrieval, room: int) -> None:
+        found = retrieval.passages
+        best = max((passage.score for passage in found), default=0.0)
+        least = best * getattr(METHODS.get(retrieval.method), "shown", Method.shown)
+        strong = [passage for passage in found if least <= 0 or passage.score >= least]
+        self.chosen: list[RetrievedPassage] = []
+        self.left = room
+        different = _without_copies(strong)
+        for passage in different:
+            cost = count_tokens(_write_passage(len(strong), passage))
+            if cost <= self.left:
+                self.chosen.append(passage)
+                self.left -= cost
+        self._left_out = len(different) - len(self.chosen)
+        self._weak, self._copies = len(found) - len(strong), len(strong) - len(different)
+
+    def write(self, budget: int, before: Sequence[str] = (), after: Sequence[str] = ()) -> Context:
+        """Return them as a context, numbered, with lines before and after them."""
+        numbered = list(enumerate(self.chosen, 1))
+        head = ["Passages:"] if numbered else []
+        passages = [_write_passage(number, passage) for number, passage in numbered]
+        text = "\n".join([*before, *head, *passages, *after]).lstrip("\n")
+        sources = tuple(Source(number, passage) for number, passage in numbered)
+        return Context(text, sources, count_tokens(text), budget, self._left_out, self._weak, self._copies)
 
 
 def _without_copies(passages: Sequence[RetrievedPassage]) -> list[RetrievedPassage]:
@@ -188,48 +209,24 @@ def _without_copies(passages: Sequence[RetrievedPassage]) -> list[RetrievedPassa
     return [passage for passage, _ in kept]
 
 
-def _with_passages(before: Sequence[str], chosen: Sequence[RetrievedPassage], retrieval: Retrieval,
-                   budget: int, after: Sequence[str] = ()) -> Context:
-    """Return a context of numbered passages, with lines before and after them."""
-    strong = _strong(retrieval)
-    copies = len(strong) - len(_without_copies(strong))
-    sources = tuple(Source(number, passage) for number, passage in enumerate(chosen, 1))
-    lines = list(before)
-    if sources:
-        lines += ["Passages:", *(_write_passage(source.number, source.passage) for source in sources)]
-    text = "\n".join([*lines, *after]).lstrip("\n")
-    return Context(text, sources, count_tokens(text), budget, len(strong) - copies - len(sources),
-                   len(retrieval.passages) - len(strong), copies)
+def _entities(named: Sequence[RetrievedNode], store: Workspace, merged: Mapping[str, str]) -> Iterator[str]:
+    described = store.graph.nodes([node.id for node in named])
+    for node in named:
+        if node.id in described:
+            yield f"{_quote(node.name)}: {_quote(merged.get(node.id, described[node.id].text))}"
 
 
-def _strong(retrieval: Retrieval) -> list[RetrievedPassage]:
-    """Return the passages with a share of the best score; all where no score is above 0."""
-    best = max((passage.score for passage in retrieval.passages), default=0.0)
-    least = best * getattr(METHODS.get(retrieval.method), "shown", Method.shown)
-    return [passage for passage in retrieval.passages if least <= 0 or passage.score >= least]
-
-
-def _entities(retrieval: Retrieval, store: Workspace, merged: Mapping[str, str]) -> Iterator[str]:
-    named = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
-    described = store.graph.nodes(named)
-    for key, name in named.items():
-        if key in described:
-            yield f"{_quote(name)}: {_quote(merged.get(key, described[key].text))}"
-
-
-def _relations(retrieval: Retrieval, store: Workspace, x: Mapping[str, float]) -> Iterator[str]:
+def _relations(named: Sequence[RetrievedNode], store: Workspace) -> Iterator[str]:
     """Yield labeled relations between entities that are retrieved, those of the most important first."""
-    names = {n.id: n.name for n in retrieval.nodes if n.state == SATURATED and n.kind != "passage"}
-    labeled = []
-    for edge in store.graph.edges(names, "relation"):
-        if edge.label and {edge.source, edge.target} <= names.keys():
-            labeled.append(edge)
-    labeled.sort(key=lambda e: -min(x[e.source], x[e.target]))
+    known = {node.id: node for node in named}
+    labeled = [edge for edge in store.graph.edges(list(known), "relation")
+               if edge.label and edge.source in known and edge.target in known]
+    labeled.sort(key=lambda edge: -min(known[edge.source].importance, known[edge.target].importance))
     said = _said_of_relations(store, labeled[:RELATIONS])
     for edge in labeled:
-        row = f"{_quote(names[edge.source])} - {_quote(edge.label)} - {_quote(names[edge.target])}"
+        fact = known[edge.source].name, edge.label, known[edge.target].name
         told = said.get(frozenset((edge.source, edge.target)))
-        yield f"{row}: {told}" if told else row
+        yield " - ".join(map(_quote, fact)) + (f": {told}" if told else "")
 
 
 def _said_of_relations(store: Workspace, edges: Sequence[Edge]) -> dict[frozenset[str], str]:
@@ -261,13 +258,7 @@ def _paths(method: str, ways: Sequence[ReasoningPath | Chain]) -> Iterator[str]:
             yield f"{_quote(say_path(way))} ({MEASURES.get(method, 'score')} {way.mass:.3g})"
 
 
-def _reports(structures: Sequence[Structure], kind: StructureKind) -> Iterator[str]:
-    for one in structures:
-        if one.kind == kind:
-            yield f"{_quote(one.title)}: {_quote(one.text)}"
-
-
-def _fitting(rows: Iterator[str], budget: int) -> Iterator[str]:
+def _fitting(rows: Iterable[str], budget: int) -> Iterator[str]:
     for row in rows:
         budget -= count_tokens(row)
         if budget < 0:

@@ -13,6 +13,7 @@ from qafd.errors import MalformedReplyError, ModelError, ParameterError
 from qafd.models import LLM, Reply, calls_of
 from qafd.models.cost import Metered
 from qafd.models.prompts_answer import follow_messages, read_follow
+from qafd.plan.question import parse_question
 from qafd.reading.text.plaintext import has_digit, one_line, storable
 from qafd.resources import lexicon
 from qafd.retrieve.base import Retrieval
@@ -23,10 +24,9 @@ KEPT = 100  # questions of a workspace
 SHOWN = 3  # turns that a model is shown
 LONGEST = 1000  # characters of a question that is kept
 _NOTE = "questions"
-_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _CODE = re.compile(r"[^\W_]+(?:[-./][^\W_]+)*")
 _ARTICLES = ("the", "a", "an")
-_AND_THIS = re.compile(r"\s*(?:and|what about|how about)\s+(?P<name>[^?]+?)\s*\??\s*", re.IGNORECASE)
+_OPENINGS = ("and ", "what about ", "how about ")
 ANSWERED = 3  # names of an answer that a follow-up gets
 
 
@@ -168,16 +168,18 @@ def _is_question(reply: Reply) -> bool:
 
 def by_rules(typed: str, before: Exchange) -> FollowUp:
     """Return a follow-up as a question of its own, without a model; see `follow_up`."""
-    other = _AND_THIS.fullmatch(typed)
-    used = {word.casefold() for word in _WORD.findall(typed)}
-    refers = used & lexicon("english", "referring")
-    if other and not refers and not _asks(other["name"]):
-        again = _put_in_place(other["name"], before)
+    text = typed.strip(" ?")
+    opening = next((one for one in _OPENINGS if text.casefold().startswith(one)), "")
+    other = text[len(opening):].strip()
+    refers = not parse_question(typed).words.isdisjoint(lexicon("english", "referring"))
+    # "and when did he die" names no other thing
+    if opening and other and not refers and other.split()[0].casefold() not in lexicon("english", "asking"):
+        again = _put_in_place(other, before)
         if again:
             return FollowUp(typed, again, "rules")
     names = [name for name in (*before.answered[:ANSWERED], *before.names)
              if not _stands_in(name, typed)]
-    if not (other or refers) or not names:
+    if not (opening or refers) or not names:
         return FollowUp(typed, typed, "")
     return FollowUp(typed, f"{typed} ({', '.join(dict.fromkeys(names))})", "rules")
 
@@ -206,9 +208,3 @@ def _put_in_place(name: str, before: Exchange) -> str:
     place = re.compile(rf"(?<!\w){same}{re.escape(alike[0])}(?!\w)", re.IGNORECASE)
     again = place.sub(lambda _: name, before.question)
     return again if again != before.question else ""
-
-
-def _asks(words: str) -> bool:
-    """Return True if some words begin with one that asks: "and when did he die" names no other thing."""
-    first = _WORD.match(words)
-    return first is not None and first[0].casefold() in lexicon("english", "asking")

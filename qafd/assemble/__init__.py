@@ -11,7 +11,8 @@ document that are the last word of just one of its persons, or a spelled-out acr
 Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 
 - mention, entity to passage: max(.001, cosine of name and passage), 4 times that where the entity is the
-  passage's title or heading (0.5 times where no sentence says the title), 0.1 times for terms, and
+  passage's title or heading (0.5 times where no sentence says the title, 0.1 times where it is that
+  of more than 16 passages), 0.1 times for terms, and
   divided by the entity's number of passages to the power 0.2; these two factors are those of the entity;
 - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times the weight
   that an imported graph gives it, as a multiple of the mean, or a fifth of the strength that a language

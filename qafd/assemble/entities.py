@@ -336,7 +336,12 @@ class Gathered:
 
     @property
     def heading(self) -> float:
-        """The factor of a mention edge to a passage that has the name as its title or heading."""
+        """The factor of a mention edge to a passage that has the name as its title or heading.
+
+        That of a long document says little about each of its passages.
+        """
+        if self.titled > HUB:
+            return TERM_FACTOR
         return TITLE_FACTOR if self.told else UNTOLD_FACTOR
 
     def describe(self, key: str) -> str:

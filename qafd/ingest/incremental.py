@@ -334,7 +334,8 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
     """The hubs among some keys that follow from their sums and from the passages of a change.
 
     All other keys have to be made from all of their passages: those that are no hub or do not stay
-    one, that a model describes, or whose old vectors are erased.
+    one, with a title that becomes or ceases to be one of many passages, that a model describes, or whose
+    old vectors are erased.
 
     Parameters
     ----------
@@ -350,7 +351,7 @@ def change_hubs(store: Workspace, model: str, keys: Iterable[str],
             continue
         said = gather(parts, log)
         gathered = hub.change(gather(old_parts, old_log), said)
-        if said.described or not gathered.is_hub:
+        if said.described or not gathered.is_hub or gathered.heading != hub.heading:
             continue
         if gathered.first is None:
             gathered = _find_first(store, key, gathered)

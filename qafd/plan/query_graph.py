@@ -13,18 +13,16 @@ from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
 
-_NEGATIONS = re.compile(r"\b(?:not|never|neither|nor|without|except|excluding|\w+n['’]t)\b", re.I)
+_TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
+_NEGATING = frozenset(("not", "never", "neither", "nor"))
+_LEAVING = frozenset(("without", "except", "excluding"))  # negate what they are put before
+_BESIDES = ("besides", "other than", "apart from", "aside from", "except", "except for", "excluding",
+            "if not")
+EXCLUDING = frozenset(" ".join(_BESIDES).split()) - FUNCTION_WORDS  # take out the name itself
 _QUESTION = ("who", "whom", "whose", "what", "which", "where", "when", "why", "how")
-_CLAUSE = re.compile(r"[;:?]|,?\s\b(?:but|while)\b")
-_LEAVING = re.compile(r"\b(?:without|except|excluding)\b", re.I)  # negates what it is put before
-_EXCLUDING = re.compile(r"\b(?:besides|other than|apart from|aside from|except(?: for)?|excluding|if not) "
-                        r"(?:the )?$", re.I)  # takes out the name itself
-EXCLUDING = ("besides", "other", "apart", "aside", "except", "excluding")  # content words of those
-_POSSESSIVE = re.compile(r"^['’]s?\b")
-_AND = re.compile(r"\band\b", re.I)
-_OR = re.compile(r"^\W*or\b", re.I)
-# after a comma what came before "that" goes on: ", and lives in", ", was released in"
-_BACK = re.compile(r",\s+(?:and\s+(?!(?:the|an?)\b)\w|(?:is|are|was|were|has|have|had|do|does|did)\b)", re.I)
+_ENDING = frozenset((";", ":", "?", "but", "while"))  # of a clause
+_ARTICLES = frozenset(("the", "a", "an"))
+_VERBS = frozenset(("is", "are", "was", "were", "has", "have", "had", "do", "does", "did"))
 _UNKNOWN = r"(?:the|an?|some) (?P<{}>[\w-]+(?: (?!of\b)[\w-]+)?) "
 _CHAIN = re.compile("|".join((
     r"\b(?!(?:is|are|was|were|be)\b)[\w-]+ " + _UNKNOWN.format("that")
@@ -81,12 +79,13 @@ class _QuestionReader:
         """Read on to a name, and make it a condition."""
         between = self._question[self._before:begin]
         self._before = end
-        if _EXCLUDING.search(between):
+        words = _split(between)
+        if " ".join(words).removesuffix(" the").endswith(_BESIDES):
             self.excluded.append(key)
             return
-        if _CLAUSE.search(between):
+        if not _ENDING.isdisjoint(words):
             self._negated, self._about = False, 0
-        if _BACK.search(between):
+        if _goes_back(words):
             self._about = 0
         between = self._follow(between)
         if self._row and self.conditions[-1].source != self._about:
@@ -94,10 +93,11 @@ class _QuestionReader:
         self._negate(between)
         how = _say_how(between)
         self._words = how or self._words  # "released in Chile and Peru" says it once
-        if _OR.search(between) and self._row and not self._negated:
+        words = _split(between)
+        if words[words[:1] == [","]:][:1] == ["or"] and self._row and not self._negated:
             self._join(end, key)
         else:
-            listed = not how and "," in between and not _AND.search(between)
+            listed = not how and "," in words and "and" not in words
             self._add(begin, end, key, listed)
 
     def _follow(self, between: str) -> str:
@@ -115,10 +115,13 @@ class _QuestionReader:
 
     def _negate(self, between: str) -> None:
         """Note whether the next condition must not hold."""
-        if self._negated and _say_how(between) and (self._leaving or _AND.search(between)):
+        words = _split(between)
+        if self._negated and _say_how(between) and (self._leaving or "and" in words):
             self._negated = False  # "not born in Peru and lives in Chile"
-        if refused := _NEGATIONS.search(between):
-            self._negated, self._leaving = True, bool(_LEAVING.fullmatch(refused.group()))
+        for word in words:
+            if word in _NEGATING | _LEAVING or word.endswith(("n't", "n\u2019t")):
+                self._negated, self._leaving = True, word in _LEAVING
+                return
 
     def _add(self, begin: int, end: int, key: str, listed: bool) -> None:
         """Add a condition on the subject of the words, once; `listed` continues a list of names."""
@@ -213,5 +216,20 @@ def _without_loose(query: QueryGraph) -> QueryGraph:
     return replace(query, nodes=tuple(query.nodes[place] for place in kept), conditions=tuple(conditions))
 
 
+def _split(text: str) -> list[str]:
+    """Return the words and marks of a text in small letters, without the ending of a genitive before them."""
+    words = [word.casefold() for word in _TOKEN.findall(text)]
+    return words[1:] if text[:1] in ("'", "\u2019") else words
+
+
+def _goes_back(words: Sequence[str]) -> bool:
+    """Return True if words continue after a comma what came before "that": ", and lives in", ", was in"."""
+    for at, mark in enumerate(words):
+        verb, *after = [*words[at + 1:at + 3], ""]
+        if mark == "," and (verb in _VERBS or verb == "and" and after[0] and after[0] not in _ARTICLES):
+            return True
+    return False
+
+
 def _say_how(text: str) -> tuple[str, ...]:
-    return tuple(word for word in content_words(_POSSESSIVE.sub(" ", text)) if word not in FUNCTION_WORDS)
+    return tuple(word for word in content_words(" ".join(_split(text))) if word not in FUNCTION_WORDS)
