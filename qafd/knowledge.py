@@ -407,15 +407,17 @@ class KnowledgeGraph:
         """
         with self.store() as store:
             now = graph or _GRAPHS.get(store)
-            needs = method_by(method, params, now).needs  # before a model is paid for the plan
-            if graph is None and needs:
-                self._build_small(needs)
+            chosen = method_by(method, params, now)  # before a model is paid for the plan
+            if graph is None and chosen.needs:
+                self._build_small(chosen.needs)
             plan = question if isinstance(question, QueryPlan) else self.plan(question, now)
             if graph is not None:
-                return self._retrieve(plan, method, graph, store, params)
+                return self._retrieve(plan, chosen, graph, store)
             # a writer may be done with the next version before the passages of this one are read
             with store.snapshot():
-                return self._retrieve(plan, method, _GRAPHS.get(store), store, params)
+                latest = _GRAPHS.get(store)
+                chosen = chosen if latest is now else method_by(method, params, latest)
+                return self._retrieve(plan, chosen, latest, store)
 
     def _build_small(self, needs: Iterable[str]) -> None:
         """Build layers in a graph of at most `BUILT_FOR` passages; a read-only file stays as it is."""
@@ -423,9 +425,7 @@ class KnowledgeGraph:
             with suppress(StoreError):  # the method says what it lacks
                 self.build_layers(needs)
 
-    def _retrieve(self, plan: QueryPlan, method: str | Retriever, graph: Graph, store: Workspace,
-                  params: dict[str, Any]) -> Retrieval:
-        chosen = method_by(method, params, graph)
+    def _retrieve(self, plan: QueryPlan, chosen: Retriever, graph: Graph, store: Workspace) -> Retrieval:
         if not len(graph):  # an unread workspace does not even know the dimension of its vectors
             return Retrieval(plan.question, name_of(chosen), params_of(chosen), (), (), (),
                              notices=plan.notices)

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan, node_id
 from qafd.retrieve.base import Retrieval, RetrievedNode
-from qafd.retrieve.seeds import Match, Passages, keyword_seeds, match, passage_counts, select_seeds
+from qafd.retrieve.seeds import (
+    Match,
+    Passages,
+    first,
+    keyword_seeds,
+    match,
+    passage_counts,
+    select_seeds,
+)
 
 TEXTS = ["Mill\nthe mill ground corn", "River\nthe river floods", "Ship\na ship on the river",
          "Town\na town", "Field\na field", "Road\na road", "Wood\na wood"]
@@ -142,3 +150,19 @@ def test_keyword_seeds_of_a_large_graph_are_those_of_all_cosines():
             scores[kinds == "passage"] = -2
         wanted = np.lexsort((np.arange(20_500), -scores))[:20]
         assert keyword_seeds(graph, asked, 20, layer).rows.tolist() == wanted.tolist()
+
+
+def test_a_keyword_seed_is_told_with_the_keyword_nearest_to_it():
+    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
+    graph = Graph.build(list("abcd"), kinds=["entity"] * 4, vectors=vectors, name_vectors=vectors)
+    asked = QueryPlan("?", (Keyword("one", "low"), Keyword("two", "low")), vectors[0], vectors[:2])
+    found = keyword_seeds(graph, asked, 3)
+    assert found.rows.tolist() == [0, 1, 2]
+    assert [one.values["word"] for one in found.reasons] == ["one", "two", "two"]
+    assert [one.values["score"] for one in found.reasons] == pytest.approx([1, 1, 0.8])
+
+
+@given(st.integers(0, 2**32), st.integers(0, 3000), st.integers(0, 20), st.integers(1, 1000))
+def test_the_first_are_those_of_a_whole_order(seed, many, count, distinct):
+    scores = np.random.default_rng(seed).integers(0, distinct, many).astype(np.float64)
+    assert first(scores, count).tolist() == np.argsort(-scores, kind="stable")[:count].tolist()

@@ -25,7 +25,6 @@ SHOWN = 3  # turns that a model is shown
 LONGEST = 1000  # characters of a question that is kept
 _NOTE = "questions"
 _CODE = re.compile(r"[^\W_]+(?:[-./][^\W_]+)*")
-_ARTICLES = ("the", "a", "an")
 _OPENINGS = ("and ", "what about ", "how about ")
 ANSWERED = 3  # names of an answer that a follow-up gets
 
@@ -203,8 +202,10 @@ def _put_in_place(name: str, before: Exchange) -> str:
     if len(set(alike)) != 1:
         return ""
     same = ""
-    if opening:
-        same = r"(?:(?:the|an?)\s+)?" if opening in _ARTICLES else rf"{re.escape(opening)}\s+"
+    if opening in lexicon("english", "articles"):
+        same = r"(?:(?:the|an?)\s+)?"
+    elif opening:
+        same = rf"{re.escape(opening)}\s+"
     place = re.compile(rf"(?<!\w){same}{re.escape(alike[0])}(?!\w)", re.IGNORECASE)
     again = place.sub(lambda _: name, before.question)
     return again if again != before.question else ""

@@ -12,17 +12,14 @@ from dataclasses import replace
 from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import FUNCTION_WORDS, content_words
 from qafd.records import QueryCondition, QueryGraph, QueryNode, QueryPlan
+from qafd.resources import lexicon
 
 _TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
-_NEGATING = frozenset(("not", "never", "neither", "nor"))
-_LEAVING = frozenset(("without", "except", "excluding"))  # negate what they are put before
+_LEAVING = lexicon("english", "leaving")  # negate what they are put before
 _BESIDES = ("besides", "other than", "apart from", "aside from", "except", "except for", "excluding",
             "if not")
 EXCLUDING = frozenset(" ".join(_BESIDES).split()) - FUNCTION_WORDS  # take out the name itself
-_QUESTION = ("who", "whom", "whose", "what", "which", "where", "when", "why", "how")
-_ENDING = frozenset((";", ":", "?", "but", "while"))  # of a clause
-_ARTICLES = frozenset(("the", "a", "an"))
-_VERBS = frozenset(("is", "are", "was", "were", "has", "have", "had", "do", "does", "did"))
+_ENDING = (";", ":", "?", "but", "while")  # of a clause
 _UNKNOWN = r"(?:the|an?|some) (?P<{}>[\w-]+(?: (?!of\b)[\w-]+)?) "
 _CHAIN = re.compile("|".join((
     r"\b(?!(?:is|are|was|were|be)\b)[\w-]+ " + _UNKNOWN.format("that")
@@ -83,7 +80,7 @@ class _QuestionReader:
         if " ".join(words).removesuffix(" the").endswith(_BESIDES):
             self.excluded.append(key)
             return
-        if not _ENDING.isdisjoint(words):
+        if not set(words).isdisjoint(_ENDING):
             self._negated, self._about = False, 0
         if _goes_back(words):
             self._about = 0
@@ -119,7 +116,7 @@ class _QuestionReader:
         if self._negated and _say_how(between) and (self._leaving or "and" in words):
             self._negated = False  # "not born in Peru and lives in Chile"
         for word in words:
-            if word in _NEGATING | _LEAVING or word.endswith(("n't", "n\u2019t")):
+            if word in lexicon("english", "negating") or word.endswith(("n't", "n\u2019t")):
                 self._negated, self._leaving = True, word in _LEAVING
                 return
 
@@ -176,7 +173,7 @@ def seeks(plan: QueryPlan) -> bool:
     A question of yes or no does not. One in another language than English does.
     """
     parse = parse_question(plan.words)
-    if not parse.is_english or not parse.words.isdisjoint(_QUESTION):
+    if not parse.is_english or not parse.words.isdisjoint(lexicon("english", "questioning")):
         return True
     return not parse.is_closed and any(keyword.level == "high" for keyword in plan.keywords)
 
@@ -224,9 +221,9 @@ def _split(text: str) -> list[str]:
 
 def _goes_back(words: Sequence[str]) -> bool:
     """Return True if words continue after a comma what came before "that": ", and lives in", ", was in"."""
-    for at, mark in enumerate(words):
-        verb, *after = [*words[at + 1:at + 3], ""]
-        if mark == "," and (verb in _VERBS or verb == "and" and after[0] and after[0] not in _ARTICLES):
+    for mark, verb, after in zip(words, words[1:], [*words[2:], ""], strict=False):
+        goes_on = verb == "and" and after not in ("", *lexicon("english", "articles"))
+        if mark == "," and (goes_on or verb in lexicon("english", "auxiliary")):
             return True
     return False
 

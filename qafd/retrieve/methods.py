@@ -73,6 +73,8 @@ def tune(method: Retriever, given: Mapping[str, Any], graph: Graph) -> Retriever
         if name not in own:
             raise ParameterError(f"this method has no parameter {name[:40]!r}; it has "
                                  f"{', '.join(own)}")
+    if not given:
+        return method.fit_to(graph)
     changed: Retriever = replace(method, **given)  # type: ignore[type-var]
     return replace(changed.fit_to(graph), **given)  # type: ignore[type-var]
 

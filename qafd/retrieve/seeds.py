@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from qafd.arrays import Array, Arrays, TextBlock, VectorColumn, flatten, take_rows, unflatten
-from qafd.errors import ParameterError
 from qafd.graph import Graph, kind_bit
 from qafd.plan.question import parse_question
 from qafd.reading.text import as_typed, canonical
@@ -356,12 +355,14 @@ def keyword_seeds(graph: Graph, plan: QueryPlan, count: int, layer: str = "passa
     """
     if graph.name_vectors is None or not len(graph) or count == 0:
         return Seeds(np.zeros(0, np.int64), np.zeros(0), ())
-    among = np.flatnonzero(graph.kinds == "entity") if layer == "entities" else None
+    rows = np.flatnonzero((graph.kinds == "entity") | (layer != "entities"))
     asked = plan.keyword_embeddings if len(plan.keywords) else plan.embedding[None, :]
-    found = nearest(graph.name_vectors, asked, count, among=among)
-    reasons = tuple(near_keyword(plan, k, score) for score, k in zip(
-        found.scores.tolist(), found.keyword.tolist(), strict=True))
-    return Seeds(found.rows, np.full(len(reasons), 1.0 / max(len(reasons), 1)), reasons)
+    similarity = (graph.name_vectors @ asked.T)[rows]  # picking rows first would copy them
+    order = first(similarity.max(axis=1).astype(np.float64), count)  # rows ascend: ties go to the lower
+    best = similarity[order].argmax(axis=1)
+    reasons = tuple(near_keyword(plan, keyword, float(similarity[place, keyword]))
+                    for place, keyword in zip(order.tolist(), best.tolist(), strict=True))
+    return Seeds(rows[order], np.full(len(reasons), 1.0 / max(len(reasons), 1)), reasons)
 
 
 def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
@@ -372,38 +373,6 @@ def near_keyword(plan: QueryPlan, keyword: int, score: float) -> Reason:
 
 
 STRETCHES = 16  # for each score that is sought; the more, the fewer scores have to be sorted
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """Rows by score, best first, ties by row; `keyword[i]` is the one that row i scored with."""
-
-    rows: Nodes
-    scores: Floats
-    keyword: Nodes
-
-
-def nearest(vectors: VectorColumn, keywords: Vectors, count: int, *, among: Nodes | None = None) -> Nearest:
-    """Return the `count` rows with the highest score(v) = max over keywords of cos(keyword, v).
-
-    Parameters
-    ----------
-    vectors : ndarray of float32 or ByteRows, shape (n, d)
-        Unit rows; may be memory mapped.
-    keywords : ndarray of float32, shape (k, d)
-        Unit rows, k >= 1.
-    among : ndarray of int, optional
-        The only rows that may be found, ascending; all by default.
-    """
-    if count < 1 or not len(keywords):
-        raise ParameterError(f"{count} rows for {len(keywords)} keywords is not a search; both "
-                             "must be at least 1")
-    rows = np.arange(len(vectors)) if among is None else among
-    similarity = (vectors @ keywords.T)[rows]  # picking rows first would copy them
-    best = similarity.argmax(axis=1)
-    scores = similarity[np.arange(len(rows)), best].astype(np.float64)
-    order = first(scores, count)  # rows ascend, so that ties go to the lower row
-    return Nearest(rows[order], scores[order], best[order].astype(np.int64))
 
 
 def first(scores: Floats, count: int) -> Nodes:
