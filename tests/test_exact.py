@@ -71,6 +71,26 @@ def test_a_stand_in_is_a_condition_where_it_is_written():
         ("chile", False), ("peru", True)]
 
 
+@pytest.mark.parametrize(("question", "conditions"), [
+    ("Who owns the mill that left Chile, and was seen in Peru?",
+     [("", "mill"), ("mill", "chile"), ("", "peru")]),
+    ("Who owns the mill that left Chile, and the land of Peru?",
+     [("", "mill"), ("mill", "chile"), ("mill", "peru")]),
+    ("Who was in Chile, left or saw Peru?", [("", "chile"), ("", "peru")]),
+    ("Who was in Chile, or Peru?", [("", "chile/peru")]),
+    ("Who was in Chile, other than the Peru?", [("", "chile")])])
+def test_a_condition_is_on_what_the_words_before_its_name_describe(question, conditions):
+    read = read_query_graph(question, ["chile", "peru"])
+    texts = ["/".join(node.keys) or node.text for node in read.nodes]
+    assert [(texts[one.source], texts[one.target]) for one in read.conditions] == conditions
+    assert read.excluded == (("peru",) if "other" in question else ())
+
+
+def test_the_ending_of_a_genitive_is_no_word_of_a_condition():
+    read = read_query_graph("Who met Peru's envoy in Chile?", ["peru", "chile"])
+    assert [one.words for one in read.conditions] == [("met",), ("envoy",)]
+
+
 def test_a_name_that_the_question_does_not_write_is_told():
     assert read_query_graph("Where is it?", ["alder"]).unread == ("alder",)
 

@@ -256,6 +256,21 @@ def test_a_name_of_many_passages_follows_each_change_as_if_all_were_read(tmp_pat
     assert frequent
 
 
+def test_a_title_that_becomes_one_of_many_passages_weighs_less_in_all_of_them(tmp_path):
+    rng = random.Random(3)
+    with open_workspace(tmp_path / "grown.db") as store:
+        store.vectors.stamp("crowded", 5)
+        names = [f"{number}.txt" for number in range(20)]
+        for number, name in enumerate((*names, "more.txt")):
+            put(store, name, rng.choices(("Ada", "saw"), k=6), "Radium" if 16 <= number < 20 else "Ada")
+        extend(store, names, engine(Reticent))
+        (before,) = store.assembly.hubs(["ada"]).values()
+        extend(store, ["more.txt"], engine(Reticent))
+        (after,) = store.assembly.hubs(["ada"]).values()
+        assert (before.titled, after.titled, after.heading < before.heading) == (16, 17, True)
+        assert not faults(store)
+
+
 def vectors_in(arrays):
     graph = unpack(arrays, 1)
     return graph.vectors, graph.name_vectors, columns_of(graph).vectors, passages_of(graph, list).vectors

@@ -53,11 +53,28 @@ def test_one_word_of_a_name_means_its_only_bearer():
     ("Where is the Bridge?", None),  # which a dictionary has
     ("Where did Countess Lovelace live?", (NoticeKind.NAME_UNKNOWN, {"name": "Countess Lovelace"})),
     ("What did Ada Zorbl's mill cost?", (NoticeKind.NAME_IN_PART, {"name": "Ada Zorbl", "part": "Ada"})),
-    ("What did Countess Ada own?", None)])
+    ("What did Countess Ada own?", None),
+    ("Where did Ada paly?", None),  # a small letter
+    ("Where did Zorbl-Quon live?", (NoticeKind.NAME_UNKNOWN, {"name": "Zorbl-Quon"}))])
 def test_a_name_that_no_entity_has_is_told_unless_a_dictionary_has_its_words(
         question, told):
     notices = linked(names_in("Ada", "Rome"), question).notices
     assert [(one.kind, one.values) for one in notices] == ([told] if told else [])
+
+
+def test_unknown_names_beyond_four_are_counted():
+    told = linked(names_in("Ada"), "Did Aaxy, Bbxy, Ccxy, Ddxy, Eexy and Ffxy live in Ggxy?").notices
+    assert [one.kind for one in told] == [NoticeKind.NAME_UNKNOWN] * 4 + [NoticeKind.MORE_UNKNOWN]
+    assert told[-1].values == {"count": 3}
+
+
+def test_a_word_of_the_dictionary_is_not_short_for_a_name():
+    assert linked(names_in("Greenock Education"), "Who was Minister for Education?").keys == ()
+
+
+def test_a_name_put_right_keeps_the_article_of_the_question():
+    links = linked(names_in("The Livesey Hall Memorial"), "Where is the Livesey Hal Memorial?")
+    assert (links.read, links.keys) == ("Where is the Livesey Hall Memorial?", ("livesey hall memorial",))
 
 
 @pytest.mark.parametrize("question", ["Which film is primarily in English?",

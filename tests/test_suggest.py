@@ -1,5 +1,6 @@
 """Suggested questions: what they ask about, and in which order."""
 
+from dataclasses import replace
 
 import pytest
 
@@ -56,8 +57,8 @@ def test_after_related_names_headings_are_asked_about_once_a_document():
                 passage(text, "Travel", "Travel / Taxis"), passage(text, "Pump", "Faults"),
                 passage(text, "Roof", "x" * 61), passage(text, "Cellar", "Why is it wet?")]
     ada, hugo = (Entity(name[0].lower(), name, name, "person", 3, 1, (), "") for name in ("Ada", "Hugo"))
-    joined = [Edge("h", "x", "relation", 1.0), Edge("h", "a", "relation", 1.0)]
-    asked = questions_about([ada, hugo], passages, joined)
+    joined = [Edge(source, target, "relation", 1.0) for source, target in ("hx", "za", "ha")]
+    asked = questions_about([ada, hugo, replace(ada, id="z", name="Zoe")], passages, joined)
     assert asked == ("How is Hugo related to Ada?", "What does “Travel” say about “Hotels”?",
                      "What does “Pump” say about “Faults”?")
     assert "Why is it wet?" in questions_about([ada, hugo], passages[-1:], joined)
