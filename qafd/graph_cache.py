@@ -46,6 +46,7 @@ from qafd.time_left import ignore_progress
 KEPT = 4  # graphs that are kept
 AT_ONCE = 10_000  # passages whose texts are read at a time
 LARGE = 10_000  # nodes from which a graph is kept as columns
+SPARE = 0.1  # vectors by nodes that are not where they would be in new columns
 BUILDER = 8  # changes when columns are made or kept differently
 
 
@@ -342,12 +343,12 @@ def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
 
 def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.bool_]
                     ) -> tuple[ByteRows, ByteRows]:
-    """Return the vectors of a merged graph; they are laid out anew when a tenth of them is out of place."""
+    """Return the vectors of a merged graph, laid out anew when more than `SPARE` are out of place."""
     vectors, named = append_rows(_columns_of(old), _columns_of(fresh), merge.places)
     count = int(passage.sum())
     unused = len(vectors.lengths) - 2 * len(passage) + count
     late = int((vectors.places[passage] >= count).sum())
-    return lay_out(vectors, named, passage) if 10 * (unused + late) > len(passage) else (vectors, named)
+    return lay_out(vectors, named, passage) if unused + late > SPARE * len(passage) else (vectors, named)
 
 
 def _columns_of(graph: Graph) -> list[ByteRows]:

@@ -11,7 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import killed, started
 
-from qafd.arrays import ByteRows, PlaceOf, TextBlock, map_columns, pick, to_bytes, write_columns
+from qafd.arrays import (
+    ByteRows,
+    PlaceOf,
+    TextBlock,
+    append_rows,
+    join,
+    lay_out,
+    map_columns,
+    pick,
+    to_bytes,
+    write_columns,
+)
 from qafd.graph import EDGE_KINDS, Graph
 from qafd.graph_cache import keep_columns, pack, read_graph, unpack
 from qafd.knowledge import KnowledgeGraph
@@ -114,6 +125,26 @@ def test_rows_of_bytes_are_the_rows_that_were_kept(numbers):
         assert np.array_equal(kept.take(places)[:], rows[places])
     for asked in (rows[2500], rows[:3].T, rows[:3].T.astype(np.float64)):
         assert np.allclose(kept @ asked, rows.astype(np.float64) @ asked, atol=1e-6)
+
+
+def test_columns_that_share_numbers_have_their_rows_when_others_are_appended():
+    rng = np.random.default_rng(3)
+    columns = []
+    for many in (9, 4):
+        vectors, names = (to_bytes(rng.standard_normal((many, 6)).astype(np.float32)) for _ in range(2))
+        same = rng.random(many) < 0.5
+        names[same] = vectors[same]
+        shared = lay_out(ByteRows.of(vectors), ByteRows.of(names), same)
+        assert len(shared[0].numbers) == 2 * many - same.sum()
+        assert np.array_equal(shared[0].places[same], np.arange(same.sum()))
+        assert np.array_equal(shared[0][:], ByteRows.of(vectors)[:])
+        assert np.array_equal(shared[1][:], ByteRows.of(names)[:])
+        columns.append(shared)
+    places = np.array([2, 12, 0, 9, 8, 10])
+    for number, merged in enumerate(append_rows(*columns, places)):
+        rows = ByteRows(join(merged.numbers), merged.lengths, merged.places)
+        both = np.concatenate([shared[number][:] for shared in columns])
+        assert np.array_equal(rows[:], both[places])
 
 
 @st.composite

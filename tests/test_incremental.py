@@ -276,10 +276,11 @@ def vectors_in(arrays):
     return graph.vectors, graph.name_vectors, columns_of(graph).vectors, passages_of(graph, list).vectors
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, seed):
+@pytest.mark.parametrize(("seed", "spare"), [(0, 0.1), (1, 0.1), (2, 0.7), (3, 0.7), (4, 0.7)])
+def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, monkeypatch, seed, spare):
+    monkeypatch.setattr("qafd.graph_cache.SPARE", spare)
     rng = random.Random(seed)
-    followed = 0
+    followed, unused = 0, []
     with open_workspace(tmp_path / "grown.db") as store:
         fill(store, rng)
         for number in range(16):
@@ -307,7 +308,11 @@ def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, 
                 assert np.array_equal(vectors[:], known[:]), step
                 asked = known[:3].T
                 assert np.allclose(vectors @ asked, known @ asked, atol=1e-6), step
+            count = len(graph)
+            unused.append(arrays["graph.vectors.numbers"].shape[0] - 2 * count + graph.count("passage"))
+            assert unused[-1] <= spare * count
     assert followed >= 5
+    assert any(unused) or spare < 0.7  # vectors of nodes that went are left where they are
 
 
 @pytest.mark.chaos
