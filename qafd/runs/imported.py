@@ -227,8 +227,8 @@ def read_columns(knowledge: KnowledgeGraph, specs: str | Iterable[str],
     return columns
 
 
-def mark_answer(knowledge: KnowledgeGraph, question: str, name: str) -> bool:
-    """Mark what answers a question, or take the mark back; returns True if it is marked.
+def mark_answer(knowledge: KnowledgeGraph, question: str, name: str) -> None:
+    """Mark what answers a question, or take the mark back.
 
     Marks are the gold of the questions that Evaluate measures with: `name` is that of a document, or of
     a passage (`qafd.evaluate.collection.name_passage`).
@@ -239,13 +239,12 @@ def mark_answer(knowledge: KnowledgeGraph, question: str, name: str) -> bool:
         numbers = (int(each.id) for each in saved if each.id.isdecimal())
         saved.append(Question(str(max(numbers, default=0) + 1), question, (name,)))
         save_questions(knowledge, saved)
-        return True
+        return
     own = saved[places[0]]
-    marked = name not in own.gold
-    gold = (*own.gold, name) if marked else tuple(each for each in own.gold if each != name)
+    others = tuple(each for each in own.gold if each != name)
+    gold = others if name in own.gold else (*own.gold, name)
     saved[places[0]] = replace(own, gold=gold)
     save_questions(knowledge, [each for each in saved if each.gold])
-    return marked
 
 
 def read_marks(knowledge: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
