@@ -182,12 +182,15 @@ def test_without_an_exact_match_those_that_meet_most_come_first_and_a_tie_is_tol
     assert (states["Ada"], states["Cid"]) == ("saturated", "wet")
 
 
-def test_the_sentence_with_the_words_of_the_question_decides_between_equals():
-    corpus = library({"Ada": "Chile", "Ben": "Chile"},
+def test_answers_that_meet_the_same_conditions_are_equal_and_words_only_order_them():
+    corpus = library({"Ada": "Chile Peru", "Ben": "Chile Peru"},
                      {"p": ("Ada", "left", "Chile"), "q": ("Ben", "painted", "Chile")})
-    found = ask(corpus, "Who was painting in Chile?", ("chile",))
-    importance = {node.name: node.importance for node in found.nodes}
-    assert importance["Ben"] > importance["Ada"]
+    found = ask(corpus, "Who was painting in Chile and Peru?", ("chile", "peru"))
+    ada, ben = (next(node for node in found.nodes if node.name == name) for name in ("Ada", "Ben"))
+    assert ben.importance > ada.importance
+    assert ben.importance == pytest.approx(ada.importance, abs=1e-6)
+    assert ada.reason.values["strength"] == ben.reason.values["strength"]
+    assert [one.kind for one in found.notices] == [NoticeKind.ALL_MET, NoticeKind.ALL_TIED]
 
 
 def test_standing_in_one_passage_breaks_no_negated_condition_but_one_sentence_does():

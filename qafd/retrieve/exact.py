@@ -30,8 +30,7 @@ from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_p
 
 FOUND = {"relation": 1.0, "sentence": 0.2, "passage": 0.1}  # by which candidates are chosen
 RARE = 0.1  # how much more a condition counts for each e-fold that its name is rarer
-FITS = 0.3  # how much more it counts when its sentence has all words of the question
-LIKE, SPECIFIC = 0.2, 0.02  # of equals: cosine with the question, and logarithm of the degree
+FITS, LIKE, SPECIFIC = 0.3, 0.2, 0.02  # of equals: words in sentences, cosine, logarithm of the degree
 CLOSE = 1e-6  # of importance, for what decides between equals; no strength differs by so little
 COMPARED = 60  # candidates whose sentences are read
 MOST = 2000  # exact matches that are looked at, and what something else unknown may be
@@ -48,10 +47,9 @@ class ExactMatches(Method):
     that they have counts as sure.
 
     Answers are ordered by the number of conditions that they surely meet, then by the strength of
-    these: the certainty and rarity of the name, halved where the relation has no label, and the share
-    of the question's words in the sentence. Equal answers are ordered by likeness to the question and
-    by how few other relations they have, and a notice reports the tie. An answer of another kind than
-    the question asks for, such as a place for "who", comes after the others that meet as much.
+    these: the certainty and rarity of the names. Answers that meet the same conditions are equal, in
+    whatever words the documents put it, and a notice counts them. Words only order equals: those of
+    the question in the sentences, likeness to the question, and how few other relations there are.
 
     Deviations: rules in the place of the prompt that reads the question (`qafd.plan.query_graph`),
     unless a model has read it; a join in the place of learned embeddings and the index of paths, as
@@ -295,11 +293,11 @@ class _Search:
             best = self._evidence.show(source, end, self._asked)
             if best is not None:
                 shown[number] = best
-                strength += FITS * weight * best.fit
         strength = round(strength, 4)
         count = sum(level == sure for level in levels.values())
         like = 0.0 if graph.vectors is None else float(graph.vectors[row] @ self._plan.embedding)
-        between = LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
+        fit = sum(one.fit for one in shown.values()) / max(len(ends), 1)
+        between = FITS * fit + LIKE * like - SPECIFIC * float(np.log1p(self._evidence.degree(row)))
         importance = self._share(count, strength, between)
         return MatchedEntity(row, ends, levels, shown, count, strength, importance)
 
@@ -316,7 +314,7 @@ class _Search:
         """Return a score between 0 and 1 that orders by conditions surely met, then by strength, then by
         the tie-break, which is between -1 and 1."""
         wanted = [number for number, one in enumerate(self._query.conditions) if not one.negated]
-        most = sum((1 + FITS) * self._weight(number) for number in wanted)
+        most = sum(map(self._weight, wanted))
         return (count + (1 - CLOSE) * strength / (most or 1.0) + CLOSE * (1 + between) / 2) / (
             len(wanted) + 1)
 
