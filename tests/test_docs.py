@@ -143,7 +143,7 @@ def test_the_table_of_measurements_is_made_from_the_results():
 def rows_of_papers():
     """The tables that map parts of the papers to functions."""
     method = (ROOT / "docs" / "method.md").read_text("utf-8").partition("## 10.")[2]
-    return method + (ROOT / "docs" / "research.md").read_text("utf-8").partition("## Experiments")[2]
+    return method + (ROOT / "docs" / "experiments.md").read_text("utf-8")
 
 
 def named_functions():

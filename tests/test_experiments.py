@@ -1,8 +1,9 @@
-"""The commands of docs/research.md, "Experiments of the papers", on tiny data with a fake endpoint."""
+"""The commands of docs/experiments.md on tiny data with a fake endpoint."""
 
 import json
 import re
 import sqlite3
+from statistics import fmean, stdev
 
 import pytest
 from faults import serving
@@ -21,7 +22,8 @@ def reply(body):
     criteria = EMPOWERMENT if EMPOWERMENT[0].name in system else PAPER
     count = len(re.findall(r"^=====\w+ response \d+$", user, re.M))
     if count:
-        return json.dumps({"grades": [{one.name: one.highest for one in criteria}] * count})
+        number = int(re.findall(r"end of round (\d+)", user)[-1])
+        return json.dumps({"grades": [{one.name: one.highest / number for one in criteria}] * count})
     if "high_level_keywords" in system:
         return json.dumps({"high_level_keywords": ["founding"], "low_level_keywords": ["Lindau"]})
     if '"questions"' in system:
@@ -57,25 +59,35 @@ def folder(tmp_path_factory):
     return made
 
 
-def mean(method, measure):
-    return lambda found: found["methods"][method]["means"][measure]["mean"]
+def mean(method, *measures):
+    return lambda found: [found["methods"][method]["means"][one]["mean"] for one in measures]
 
 
 def grade(found):
-    first, *_ = found["grades"]["opinions"]
-    return first["overall"]["mean"], first["deviation"], len(first["criteria"])
+    first, *others = found["grades"]["opinions"]
+    return first["overall"]["mean"], first["deviation"], len(first["criteria"]), 1 + len(others)
+
+
+def graded(rounds, criteria, methods):
+    """Return what `grade` reads where the grades of round k are 1/k of the highest."""
+    marks = [100 / number for number in range(1, rounds + 1)]
+    return pytest.approx(fmean(marks)), pytest.approx(stdev(marks)), criteria, methods
 
 
 ANSWERS = "eval answers --methods qafd,vector --questions "
 COMMANDS = {
-    "QAFD-RAG 1: grades side by side": (ANSWERS + "ultradomain.jsonl --judge grades", grade, (100, 0, 5)),
-    "QAFD-RAG 1: grades alone": (
-        ANSWERS + "ultradomain.jsonl --judge grades --alone --rounds 5", grade, (100, 0, 5)),
-    "QAFD-RAG 2: overlap": (ANSWERS + "squality.jsonl --length paragraphs", mean("qafd", "rouge_2"), 1),
+    "QAFD-RAG 1: grades side by side": (ANSWERS + "ultradomain.jsonl --judge grades", grade, graded(2, 5, 2)),
+    "QAFD-RAG 1, 5: seven methods, each alone, five rounds": (
+        "eval answers --methods qafd,pagerank,ego,path,vector,lexical,fusion --questions ultradomain.jsonl "
+        "--judge grades --alone --rounds 5", grade, graded(5, 5, 7)),
+    "QAFD-RAG 2: overlap": (
+        ANSWERS + "squality.jsonl --length paragraphs",
+        mean("qafd", "bleu_1", "bleu_2", "rouge_1", "rouge_2", "meteor"),
+        [1, 1, 1, 1, pytest.approx(1 - 0.5 / 7 ** 3)]),
     "QAFD-RAG 3: phrases": (
         "eval answers --methods qafd,qafd:multihop --questions hotpot.jsonl --length phrase --plan model",
-        mean("qafd:multihop", "exact_match"), 1),
-    "QAFD-RAG 3: sentences": (ANSWERS + "hotpot.jsonl", mean("qafd", "exact_match"), 0),
+        mean("qafd:multihop", "exact_match", "f1"), [1, 1]),
+    "QAFD-RAG 3: sentences": (ANSWERS + "hotpot.jsonl", mean("qafd", "exact_match"), [0]),
     "QAFD-RAG 4: SQL": ("eval sql concert.sqlite dev.json --db {folder}/mill.db",
                         lambda found: (found["accuracy"], found["answered"]), (pytest.approx(1 / 3), 1)),
     "SG-RAG 2: conditions": ("eval exact facts.jsonl --db {folder}/mill.db --methods exact",
@@ -83,11 +95,11 @@ COMMANDS = {
     "SG-RAG 17: empowerment": (
         "eval answers --db {folder}/mill.db --methods exact,qafd --questions facts.jsonl "
         "--judge empowerment --alone",
-        grade, (100, 0, 2)),
+        grade, graded(2, 2, 2)),
     "FlowRAG 2, 3; QAFD-RAG 6, 7: recall, settings": (
         "eval retrieval --questions hotpot.jsonl --methods flowrag,flow_path(macro=off),qafd:paper",
         lambda found: [one["recall@5"] for one in found["methods"].values()], [1, 1, 1]),
-    "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flowrag", "contains"), 1),
+    "FlowRAG 1: answers": (ANSWERS + "hotpot.jsonl --methods flowrag", mean("flowrag", "contains"), [1]),
 }
 
 
