@@ -13,7 +13,7 @@ from qafd.app import markup
 from qafd.app.escaping import plain, safe
 from qafd.app.explore.card import relative
 from qafd.app.explore.explanation import explanation_of
-from qafd.app.markup import in_document
+from qafd.app.markup import in_document, read_table
 from qafd.app.pages import way
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
@@ -118,20 +118,23 @@ def _offline(view: View, drawing: Drawing) -> str:
                                  unsure=view.lacks_answer, graph_size=len(view.graph)))
 
 
-NODES = ("name", "kind", "state", "seed", "importance", "x", "mass", "capacity", "source",
+NODES = ("name", "kind", "state", "certainty", "seed", "importance", "x", "mass", "capacity", "source",
          "similarity", "reason")
 
 
 def _nodes_table(retrieval: Retrieval, possible: Collection[str] | None) -> None:
     """Draw all touched nodes with their numbers and reasons."""
     shares = relative(retrieval.nodes)
-    rows = [(shown_name(n), n.kind, say_state(n.state), n.seed, shares[n.id],
-             n.importance, n.mass, n.capacity, n.source, n.alignment, word_reason(n.reason))
-            for n in retrieval.nodes]
+    unsure = possible or ()
+    rows = []
+    for n in retrieval.nodes:
+        sure = "possible" if n.id in unsure else "sure"
+        rows.append((shown_name(n), n.kind, say_state(n.state), sure if n.state == SATURATED else "", n.seed,
+                     shares[n.id], n.importance, n.mass, n.capacity, n.source, n.alignment,
+                     word_reason(n.reason)))
     columns = columns_of(NODES, rows)
-    if possible is not None:
-        columns["certainty"] = ["" if n.state != SATURATED else "possible" if n.id in possible else "sure"
-                                for n in retrieval.nodes]
+    if possible is None:
+        del columns["certainty"]
     table(columns, formats={"importance": "percent", "x": "%.4g"},
           meanings={"certainty": "Sure nodes are retrieved by the names of the question alone, possible "
                                  "ones need mass of seeds that are only near to it",
@@ -170,8 +173,8 @@ def proof(retrieval: Retrieval, graph: Graph) -> None:
         ("mass is conserved in every connected part", unbalanced),
         ("duality gap x'(T - m), relative to the objective", abs(certificate["relative_gap"])),
         (f"retrieved capacity {volume:.4g} ≤ source mass {source:.4g} (Lemma 2)", max(0.0, volume - source)))
-    table(columns_of(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
-                                                        for name, worst in checks]))
+    st.html(read_table(("condition", "worst violation"), [(name, f"{worst:.1e}" if worst else "0")
+                                                          for name, worst in checks]))
     if not retrieval.parts and (words := say_margins(measure_margins(retrieval))):
         st.write(plain(" ".join(words)))
     st.caption(f"Tolerance {certificate['rtol']:g} of each capacity · the solver touched "
