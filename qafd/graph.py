@@ -41,10 +41,10 @@ Bits = npt.NDArray[np.uint8]
 Names = npt.NDArray[np.str_]
 
 LayerKey = tuple[frozenset[str] | None, frozenset[str] | None]
-"""The kinds of edges and of nodes of a layer, see `Graph.layer`; None for all."""
+"""The kinds of edges in a layer, None for all, and those that it is without; see `Graph.layer`."""
 
 EDGE_COLUMNS = ("indptr", "neighbors", "similarity", "edge_kinds", "component")
-EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand", "extracted")
+EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand", "term")
 CAPACITIES = ("degree", "unit", "tokens")
 LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a normal reciprocal
 
@@ -358,20 +358,20 @@ class Graph:
                         self.edge_kinds[entries])
 
     def layer(self, edge_kinds: Iterable[str] | None = None,
-              node_kinds: Iterable[str] | None = None) -> "Graph":
-        """Return the same rows with only the edges of these kinds, between nodes of these kinds.
+              without: Iterable[str] | None = None) -> "Graph":
+        """Return the same rows with only the edges of these kinds.
 
-        An edge of several kinds stays when one of them is asked for. Layers are cached.
+        An edge of several kinds stays when one of them is asked for and none is in `without`. Layers
+        are cached.
         """
         key: LayerKey = (None if edge_kinds is None else frozenset(edge_kinds),
-                         None if node_kinds is None else frozenset(node_kinds))
+                         None if without is None else frozenset(without))
         if key not in self._layers:
             keep = np.ones(len(self.neighbors), np.bool_)
             if key[0] is not None:
                 keep &= (self.edge_kinds & sum(kind_bit(kind) for kind in key[0])) > 0
             if key[1] is not None:
-                inside = np.isin(self.kinds, sorted(key[1]))
-                keep &= inside[self.starts] & inside[self.neighbors]
+                keep &= (self.edge_kinds & sum(kind_bit(kind) for kind in key[1])) == 0
             before = np.zeros(len(keep) + 1, np.int64)  # entries kept before each
             np.cumsum(keep, out=before[1:])
             indptr, neighbors = before[self.indptr], self.neighbors[keep]

@@ -47,7 +47,7 @@ KEPT = 4  # graphs that are kept
 AT_ONCE = 10_000  # passages whose texts are read at a time
 LARGE = 10_000  # nodes from which a graph is kept as columns
 SPARE = 0.1  # vectors by nodes that are not where they would be in new columns
-BUILDER = 8  # changes when columns are made or kept differently
+BUILDER = 9  # changes when columns are made or kept differently
 
 
 class GraphCache:
@@ -109,7 +109,7 @@ def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval
     return replace(retrieval, edges=edges, passages=tuple(passages))
 
 
-_LAYERS: dict[str, LayerKey] = {f"layer-{name}": (kinds, None) for name, kinds in qafd.LAYERS.items()}
+_LAYERS: dict[str, LayerKey] = {f"layer-{name}": key for name, key in qafd.LAYERS.items()}
 
 Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 

@@ -274,7 +274,7 @@ class KnowledgeGraph:
 
         Nodes have kind ("entity", "passage"), name and text, entities also type and description,
         passages document, title and page. Edges have kind ("mention", "relation", "synonym",
-        "by_hand", "extracted"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
+        "by_hand"), weight (the factor H of Eq. (1)), label, count, evidence and, where they were
         added by hand, by_hand, which is when; see `qafd.export.whole.WholeEdge`. What says
         nothing is left out. `qafd.export.formats.write_graph` writes the same as a file.
         """

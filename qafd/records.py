@@ -24,8 +24,15 @@ GIVEN = "given-1"
 """The extractor of passages whose entities and relations a file of a graph gives."""
 GUESS = "?"
 """What the kind of a mention ends with that only a small tagger says: "PERSON?"."""
+BY_MODEL = "+"
+"""What the kind of a mention ends with that only a language model takes for a name: "PLACE+"."""
 WEIGHT = "weight"
 """The kind of a relation's description whose strength multiplies the weight of its edge."""
+
+
+def type_of(kind: str) -> str:
+    """Return the type of a name in the kind of its mention: "PLACE" in "PLACE?" and "PLACE+"."""
+    return kind.rstrip(GUESS + BY_MODEL)
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ class Node:
 class Edge:
     """An undirected edge between two node ids; `source`, `target` keep the direction to draw.
 
-    `kind` is "mention", "relation", "synonym", "by_hand" or "extracted"; `similarity` > 0 is the
+    `kind` is "mention", "relation", "synonym" or "by_hand"; `similarity` > 0 is the
     factor of the edge weight that does not depend on the query, H(h(u), h(v)) in Eq. (1), computed
     at index time; `evidence` lists (chunk id, sentence) pairs, none where the edge was added by hand.
     """

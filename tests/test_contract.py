@@ -188,7 +188,7 @@ def test_passages_outside_the_diffusion_are_ranked_by_their_entities():
     graph, passages = shelf.graph, shelf.passages
     preset = PRESETS["paper"].method
     importance = importance_of(graph, solve(
-        graph.layer(LAYERS["entities"]), PLAIN, np.array([0, 1, 2]), np.array([3.0, 3.0, 3.0])),
+        graph.layer(*LAYERS["entities"]), PLAIN, np.array([0, 1, 2]), np.array([3.0, 3.0, 3.0])),
         preset.layer)
     mentioned = graph.layer({"mention"})
     for row in passages.rows.tolist():

@@ -23,7 +23,7 @@ def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
     assert f"**{len(lost)} nodes** lost" in shown(app)
 
 
-def test_the_table_says_of_each_retrieved_node_if_it_is_sure(home: Path) -> None:
+def test_the_table_says_of_each_retrieved_node_if_it_is_sure(home):
     rows = page("explore", tab="Table").dataframe[0].value
     told = KnowledgeGraph.sample("apple-amazon", home).explain("Introduce Steve Jobs's products in Apple.")
     assert rows["certainty"].tolist() == [

@@ -1,8 +1,9 @@
-"""Relations that a language model extracted carry the default diffusion, by their strength."""
+"""Names and relations that a language model extracted, and their weights."""
 
 
 import pytest
 
+from qafd.curate.entities import entity
 from qafd.ingest import index
 from qafd.ingest.llm_extract import ModelExtractor
 from qafd.knowledge import KnowledgeGraph, read_corpus
@@ -12,9 +13,10 @@ from qafd.reading.names import LocalExtractor
 from qafd.reading.text.bm25 import stem
 from qafd.records import node_id
 from qafd.retrieve.evidence import EvidenceIndex
-from qafd.retrieve.qafd import FlowDiffusion
+from qafd.retrieve.qafd import LAYERS, FlowDiffusion
 
 TEXT = "Ada Brenner founded the Lindau Mill with Karl Voss."
+SMALL = "Ada Brenner ran the old salt works."
 MORE = "Karl Voss later left the Lindau Mill to Ida Horn."
 
 
@@ -26,7 +28,7 @@ class Says:
     def complete(self, *_, **__):
         relations = [("Ada Brenner", "Lindau Mill", 10), ("Karl Voss", "Lindau Mill", 5),
                      ("Ida Horn", "Lindau Mill", 5)]
-        names = ["Ada Brenner", "Lindau Mill", "Karl Voss", "Ida Horn"]
+        names = ["Ada Brenner", "Lindau Mill", "Karl Voss", "Ida Horn", "salt works"]
         lines = [f'("entity"{FIELD}{name}{FIELD}person{FIELD}x)' for name in names]
         lines += [f'("relationship"{FIELD}{u}{FIELD}{v}{FIELD}x{FIELD}ran{FIELD}{strength})'
                   for u, v, strength in relations]
@@ -59,26 +61,51 @@ def weights(knowledge, kind):
                 for edge in store.graph.edges(knowledge.graph.ids) if edge.kind == kind}
 
 
-def test_an_edge_stands_beside_each_extracted_relation_and_strength_widens_it(tmp_path):
+def test_strength_widens_a_relation_that_a_model_extracted(tmp_path):
     knowledge = read(tmp_path / "model.db", Reader, TEXT)
-    said, graph = weights(knowledge, "extracted"), knowledge.graph
+    said, graph = weights(knowledge, "relation"), knowledge.graph
     near = {name: graph.name_vectors[row] for row, name in enumerate(graph.names)}
-    # 10 of 10 is twice as wide as 5, which changes nothing
-    assert said == {frozenset((name, "Lindau Mill")): pytest.approx(
-        strength / 5 * float(near[name] @ near["Lindau Mill"]), rel=1e-4)
-        for name, strength in (("Ada Brenner", 10), ("Karl Voss", 5))}
+    for name, strength in (("Ada Brenner", 10), ("Karl Voss", 5)):  # 10 of 10 is twice as wide as 5
+        assert said[frozenset((name, "Lindau Mill"))] == pytest.approx(
+            strength / 5 * float(near[name] @ near["Lindau Mill"]), rel=1e-4)
 
 
-def test_relations_of_the_local_rules_carry_nothing(tmp_path):
-    assert weights(read(tmp_path / "rules.db", LocalExtractor, TEXT), "extracted") == {}
+def names_joined(knowledge):
+    """Return the names that join passages in the default diffusion."""
+    layer = knowledge.graph.layer(*LAYERS["passages"])
+    return {name for row, name in enumerate(layer.names)
+            if layer.kinds[row] == "entity" and layer.degree[row]}
 
 
-def test_mass_runs_along_extracted_relations(tmp_path):
+def test_a_name_of_the_model_alone_joins_passages_from_the_second_on(tmp_path):
+    alone = read(tmp_path / "one.db", Reader, SMALL)
+    twice = read(tmp_path / "two.db", Reader, SMALL, MORE + " They ran the old salt works.")
+    rules = read(tmp_path / "rules.db", LocalExtractor, SMALL)
+    assert "salt works" in alone.graph.names
+    assert names_joined(alone) == names_joined(rules) == {"Ada Brenner"}
+    assert "salt works" in names_joined(twice)
+
+
+def test_what_only_a_model_takes_for_a_name_is_a_tenth_as_wide(tmp_path):
+    """Without a model such words are a term, or nothing."""
+    knowledge = read(tmp_path / "model.db", Reader, SMALL)
+    graph = knowledge.graph
+    said = weights(knowledge, "mention")
+    rows = {name: row for row, name in enumerate(graph.names)}
+    passage = next(name for row, name in enumerate(graph.names) if graph.kinds[row] == "passage")
+    text = graph.vectors[rows[passage]]
+    for name, factor in (("Ada Brenner", 1.0), ("salt works", 0.1)):
+        assert said[frozenset((name, passage))] == pytest.approx(
+            factor * float(graph.name_vectors[rows[name]] @ text), rel=1e-3)
+    with knowledge.store() as store:
+        assert entity(store, "salt works").type == "PERSON"
+
+
+def test_no_mass_runs_along_extracted_relations_between_passages(tmp_path):
     found = read(tmp_path / "model.db", Reader, TEXT).retrieve(
         "Who is Ada Brenner?", FlowDiffusion(mass=4.0, seeds=0))
     kinds = {node.id: node.kind for node in found.nodes}
-    assert any(edge.flow and {kinds[edge.source], kinds[edge.target]} == {"entity"}
-               for edge in found.edges)
+    assert all({kinds[edge.source], kinds[edge.target]} != {"entity"} for edge in found.edges)
 
 
 def test_a_change_makes_the_same_graph_as_reading_all_at_once(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qafd.errors import ParameterError
-from qafd.graph import Graph, kind_names
+from qafd.graph import Graph, kind_bit, kind_names
 
 
 @pytest.fixture
@@ -55,9 +55,12 @@ def test_a_layer_keeps_the_rows_and_only_edges_of_its_kinds(square):
     assert square.layer(["synonym", "relation"]) is layer
 
 
-def test_a_layer_by_node_kinds_drops_edges_that_leave_them(square):
-    assert square.layer(node_kinds={"entity"}).degree.tolist() == [1, 2, 1, 0]
-    assert square.layer({"synonym"}, {"entity"}).degree.tolist() == [0, 1, 1, 0]
+def test_a_layer_without_a_kind_drops_edges_that_are_of_other_kinds_too():
+    bits = [kind_bit("mention"), kind_bit("mention") | kind_bit("term")]
+    graph = Graph.build("abc", None, None, [0, 1], [1, 2], None, np.array(bits, np.uint8))
+    assert graph.layer({"mention"}).degree.tolist() == [1, 2, 1]
+    assert graph.layer({"mention"}, {"term"}).degree.tolist() == [1, 1, 0]
+    assert graph.layer(without={"term"}).degree.tolist() == [1, 1, 0]
 
 
 def test_capacities_are_degree_one_or_tokens_of_at_least_one(square):

@@ -213,7 +213,7 @@ def test_support_ranking_and_certificate_are_those_of_the_graph_in_memory(
 @given(graphs())
 def test_both_forms_are_of_the_types_that_the_solver_is_compiled_for(drawn):
     read, mapped = (corpus.graph for corpus in both_forms(*drawn))
-    for layer in (None, {"mention", "synonym", "by_hand", "extracted"}):
+    for layer in (None, {"mention", "synonym", "by_hand"}):
         for column in ("indptr", "neighbors", "similarity", "edge_kinds", "component", "vectors",
                        "vectors.numbers", "vectors.lengths", "vectors.places"):
             if column.startswith("vectors") and isinstance(read.vectors, ByteRows) != ("." in column):

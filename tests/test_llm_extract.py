@@ -47,9 +47,9 @@ def test_a_good_reply_becomes_mentions_relations_and_descriptions():
     added = [(m.key, m.name, m.kind, TEXT[m.start:m.end], m.sentence)
              for m in found.mentions if m not in local().mentions]
     assert added == [
-        ("ada lovelace", "Ada Lovelace", "PERSON", "Ada Lovelace", 0),
-        ("charles babbage", "Charles Babbage", "PERSON", "Charles Babbage", 0),
-        ("engine", "engines", "PRODUCT", "engines", 1)]
+        ("ada lovelace", "Ada Lovelace", "PERSON+", "Ada Lovelace", 0),
+        ("charles babbage", "Charles Babbage", "PERSON+", "Charles Babbage", 0),
+        ("engine", "engines", "PRODUCT+", "engines", 1)]
     assert set(found.mentions) >= set(local().mentions)  # the model's reading is added
     first, *rest = found.assertions
     assert (first.source, first.target, first.sentence, first.label) == (
@@ -117,7 +117,7 @@ def test_placeholders_and_self_loops_are_dropped_and_an_end_without_a_record_is_
         '("relationship"<|>London<|>built engines<|>undeclared<|>x<|>3)##'
         '("relationship"<|>London<|>Paris<|>not there<|>x<|>3)'), "x")
     new = [(m.key, m.kind) for m in found.mentions if m not in local().mentions]
-    assert new == [("london", "PLACE"), ("built engines", "OTHER")]
+    assert new == [("london", "PLACE"), ("built engines", "OTHER+")]
     assert [(a.source, a.target) for a in found.assertions if a not in local().assertions] == [
         ("london", "built engines")]
     assert found.descriptions == (
@@ -149,7 +149,7 @@ def test_the_rules_give_their_types_in_the_words_of_a_model_and_names_keep_their
     found = ground(chunk, reading, read_records(
         '("entity"<|>Jim Koch<|>person<|>x)##("entity"<|>Boston Beer<|>company<|>x)'), "x")
     assert {(m.key, m.name, m.kind) for m in found.mentions} == {
-        ("jim koch", "Jim Koch", "PERSON"), ("boston beer", "Boston Beer Company", "ORGANIZATION?"),
+        ("jim koch", "Jim Koch", "PERSON+"), ("boston beer", "Boston Beer Company", "ORGANIZATION?"),
         ("boston", "Boston", "PLACE?")}
 
 
@@ -271,7 +271,7 @@ HASTY = {"deadline": 0.4, "attempts": 1}
 def test_a_workspace_is_read_by_a_model_and_says_so(path, server):
     indexed(path, server, [("a.txt", b"Ada met Bob. Cyd met Ada.")])
     with open_workspace(path) as store:
-        assert store.log.extractor.startswith("tiny/records-3-")
+        assert store.log.extractor.startswith("tiny/records-4-")
         nodes = {node.name: node for node in store.graph.nodes(store.graph.read().ids).values()}
         assert nodes["Bob"].text == "Bob is named."
         said = store.passages.said_of("bob")

@@ -143,7 +143,7 @@ def test_what_costs_money_waits_for_its_plan_then_is_metered_and_in_the_ledger(
     assert len(server.bodies) == 1
     again = page("documents", ws="mine")
     assert "To be read by" not in shown(again)
-    assert "read by tiny/records-3" in shown(again)
+    assert "read by tiny/records-4" in shown(again)
     row = next(f.value for f in again.dataframe if "tokens in" in f.value).iloc[0]
     assert (row["calls"], row["tokens in"], row["tokens out"]) == (1, 11, 7)
     assert row["dollars"] == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6)

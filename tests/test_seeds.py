@@ -111,6 +111,18 @@ def test_without_passages_the_names_take_all():
     assert seeds.shares.sum() == pytest.approx(1)
 
 
+def test_a_name_without_an_edge_in_the_layer_leaves_its_mass_to_the_others(graph, passages):
+    asked = plan("the Mill on the River")
+    found = match(passages, asked)
+    layer = Graph.build(graph.ids, graph.names, graph.kinds, [0], [len(graph) - 1], None, "mention")
+    seeds = select_seeds(graph, passages, asked, found, layer=layer)
+    assert seeds.rows[0] == 0
+    assert 1 not in seeds.rows
+    assert seeds.shares.sum() == pytest.approx(1)
+    nothing = Graph.build(graph.ids)
+    assert set(select_seeds(graph, passages, asked, found, layer=nothing).rows) <= set(passages.rows)
+
+
 @given(st.lists(st.sampled_from(["mill", "river", "alder", "gone"]), unique=True),
        st.floats(0, 1), st.integers(1, 9))
 def test_shares_are_never_negative_and_add_up(graph, passages, names, share, best):

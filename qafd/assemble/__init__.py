@@ -17,8 +17,6 @@ Edges, with `similarity` the structural factor H(h(u), h(v)) of Eq. (1):
 - relation, entity to entity: asserted in a sentence, max(.001, cosine of the names), times the weight
   that an imported graph gives it, as a multiple of the mean, or a fifth of the strength that a language
   model gives it, from 1 to 10;
-- extracted, entity to entity: next to each relation that a language model extracted, of the same
-  similarity; it carries the default diffusion, which relations of the local rules do not;
 - synonym, entity to entity: cosine of the names >= 0.8, times 0.1, where one of the two is among the 16
   nearest such names of the other.
 """

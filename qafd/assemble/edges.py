@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from statistics import fmean
 
@@ -265,11 +265,8 @@ def relation_edges(asserted: Mapping[tuple[str, str], Mapping[str, PairPart]],
     cosines = cosines_of(names[ends[:, 0]], names[ends[:, 1]]).tolist() if pairs else []
     for pair, cosine in zip(pairs, cosines, strict=True):
         edge = _relation_edge(pair, asserted[pair], cosine)
-        if edge is None:
-            continue
-        yield edge
-        if any(part.told for part in asserted[pair].values()):
-            yield replace(edge, kind="extracted", label="", count=0, evidence=())
+        if edge is not None:
+            yield edge
 
 
 def _relation_edge(pair: tuple[str, str], parts: Mapping[str, PairPart], cosine: float

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from qafd.reading.text import NameIndex, canonical, count_tokens, title_of_file
-from qafd.records import GUESS, Chunk, Extraction, Floats, Mention, Node, Nodes, Vectors, node_id
+from qafd.records import (
+    BY_MODEL,
+    Chunk,
+    Extraction,
+    Floats,
+    Mention,
+    Node,
+    Nodes,
+    Vectors,
+    node_id,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from qafd.models.embedder import PassageEmbedder
@@ -143,7 +154,7 @@ def aliases_of(extractions: Iterable[Extraction]) -> dict[str, str]:
             if own != mention.key:
                 spelled[own].add(mention.key)
             words = mention.key.split()
-            if mention.kind.rstrip(GUESS) == "PERSON" and 1 < len(words) < 5:
+            if type_of(mention.kind) == "PERSON" and 1 < len(words) < 5:
                 spelled[words[-1]].add(mention.key)
     return {name: next(iter(keys)) for name, keys in spelled.items() if len(keys) == 1}
 
@@ -154,7 +165,7 @@ class KeyPart:
 
     `names` are the spellings of its mentions, `said` the different descriptions in order, `related`
     those of relations that it is an end of. `named`
-    is False for a term, which no mention of another kind has; `titled` is True where the key is
+    is False for a term, which the rules read as a name nowhere; `titled` is True where the key is
     the passage's title or heading, `title` where it is the title; `told` where a sentence says
     the name and more: headings stand in a text as lines too.
     """
@@ -188,7 +199,7 @@ def parts_of(chunk: Chunk, extraction: Extraction, alias: Alias, keys: Container
             continue
         part = parts[key]
         part.names[alias.names.get(key, mention.name)] += 1
-        part.named |= mention.kind != "term"
+        part.named |= mention.kind != "term" and not mention.kind.endswith(BY_MODEL)
         if mention.kind in ("title", "heading"):
             part.titled = True
             part.title |= mention.kind == "title"

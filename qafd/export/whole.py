@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import networkx
 
 
-BESIDE = ("by_hand", "extracted")  # edges that stand beside a relation, which is drawn
 DRAWN = 300  # nodes that a page draws at most
 LINES = 1000  # of a table that are written at a time
 
@@ -236,7 +235,7 @@ def html(graph: Whole) -> Iterator[str]:
         raise ParameterError(f"a page draws at most {DRAWN} nodes and the graph has "
                              f"{graph.node_count:,}; export GraphML or GEXF and open it in "
                              "Gephi or Cytoscape, or export a retrieval as html")
-    edges = [edge for edge in graph.edges() if edge.kind not in BESIDE]
+    edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]  # a relation of the same ends is drawn
     degree = Counter(end for edge in edges for end in (edge.source, edge.target))
     nodes = tuple(sorted((RetrievedNode(n.id, n.name, n.kind, float(degree[n.id]), 0.0, SATURATED,
                                         given_reason(n.description), degree=degree[n.id])

@@ -8,7 +8,16 @@ import numpy as np
 from qafd.models.prompts import ENTITY_TYPES, Records
 from qafd.reading.text import canonical, words_of
 from qafd.reading.text.scripts import form_of, same
-from qafd.records import GUESS, Assertion, Chunk, Description, Extraction, Mention
+from qafd.records import (
+    BY_MODEL,
+    GUESS,
+    Assertion,
+    Chunk,
+    Description,
+    Extraction,
+    Mention,
+    type_of,
+)
 
 ABOVE = ("title", "heading")
 OWN = {*ABOVE, "term", "propn"}  # kinds with a meaning in the log
@@ -67,26 +76,33 @@ class _Ground:
         words = said.split()
         parts = []
         for mention in self.mentions:
-            own, guess = mention.key.split(), mention.kind.rstrip(GUESS)
-            if kind != "OTHER" and guess in (kind, "PROPN") and own in (words[:len(own)], words[-len(own):]):
+            own, known = mention.key.split(), type_of(mention.kind)
+            if kind != "OTHER" and known in (kind, "PROPN") and own in (words[:len(own)], words[-len(own):]):
                 parts.append(mention.key)
         return max(parts, key=len, default="")
 
     def _mention(self, key: str, place: Place, kind: str) -> None:
-        """Note a name at a place; a mention of the rules there that is the same gets the model's type."""
+        """Note a name at a place; a mention of the rules there that is the same gets the model's type.
+
+        What the rules read as no name or as a term is marked, see `BY_MODEL`.
+        """
         start, end = place
         for at, mention in enumerate(self.mentions):
             same = mention.key == key or mention.kind == "term" and (mention.start, mention.end) == place
             if same and mention.kind not in ABOVE and _overlap((mention.start, mention.end), place):
-                known = kind == "OTHER" and mention.kind != "term"
+                if mention.kind == "term" or mention.kind.endswith(BY_MODEL):
+                    kind += BY_MODEL
+                elif kind == "OTHER":
+                    kind = mention.kind
                 # without an article before the name, with the last word of a company after it
                 start, end = max(start, mention.start), max(end, mention.end)
                 self.mentions[at] = Mention(key, self._chunk.text[start:end], start, end, mention.sentence,
-                                            mention.kind if known else kind)
+                                            kind)
                 return
         starts = [start for start, _ in self._local.sentences] or [0]
         sentence = max(0, int(np.searchsorted(starts, start, side="right")) - 1)
-        self.mentions.append(Mention(key, self._chunk.text[start:end], start, end, sentence, kind))
+        self.mentions.append(Mention(key, self._chunk.text[start:end], start, end, sentence,
+                                     kind + BY_MODEL))
 
 
 def ground(chunk: Chunk, local: Extraction, records: Records, extractor: str,

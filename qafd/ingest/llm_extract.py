@@ -81,7 +81,7 @@ class ModelExtractor:
         self._llm, self._types, self._language = llm, tuple(types), language
         self._limit = reply_tokens
         options = self._messages([])[0].content.encode()
-        self.name = f"{llm.name}/records-3-{hashlib.sha256(options).hexdigest()[:8]}"
+        self.name = f"{llm.name}/records-4-{hashlib.sha256(options).hexdigest()[:8]}"
 
     def read(self, chunk: Chunk, local: Extraction) -> ModelReading:
         """The log entry of a passage; see `read_together`."""

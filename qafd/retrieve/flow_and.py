@@ -57,7 +57,7 @@ class AllConditions(Method):
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:
         """Return the answers and the names of the question, with the flow of all diffusions."""
-        graph, layer = corpus.graph, corpus.graph.layer(LAYERS["entities"])
+        graph, layer = corpus.graph, corpus.graph.layer(*LAYERS["entities"])
         linked = link_conditions(graph, plan)
         gates = Gates(Weights.of_variant(self.variant), plan.embedding)
         held = hold_conditions(layer, gates, linked, self.mass)

@@ -36,7 +36,7 @@ from qafd.retrieve.subgraph import (
 )
 
 TOLERANCE = 1e-9  # change of a round, in probability summed over all nodes, below which it ends
-WIDE = {"relations": frozenset({"mention", "relation", "synonym"}),
+WIDE = {"relations": (frozenset({"mention", "relation", "synonym"}), None),
         "passages": LAYERS["passages"]}
 
 
@@ -89,8 +89,8 @@ class PageRank(Method):
         """Return the most probable nodes, the net flow of the walk between them, passages ranked."""
         graph, passages = corpus.graph, corpus.passages
         found = match(passages, plan)
-        layer = graph.layer(WIDE[self.layer])
-        seeds = self._sources(corpus, plan, found)
+        layer = graph.layer(*WIDE[self.layer])
+        seeds = self._sources(corpus, plan, found, layer)
         weight = entry_weights(layer, Gates(
             Weights.of_variant(self.variant), None if self.variant == "plain" else plan.embedding))
         score = pagerank(layer, weight, seeds.rows, seeds.shares, self.damping)
@@ -115,13 +115,13 @@ class PageRank(Method):
             notices=() if len(seeds.rows) or not len(graph) else (notice(NoticeKind.NO_SOURCE),),
             revision=graph.revision)
 
-    def _sources(self, corpus: Corpus, plan: QueryPlan, found: Match) -> Seeds:
+    def _sources(self, corpus: Corpus, plan: QueryPlan, found: Match, layer: Graph) -> Seeds:
         """Return rows and shares of all sources; reasons for the first of them, which are shown."""
         graph, passages = corpus.graph, corpus.passages
         if self.seeding == "keywords":
             return keyword_seeds(graph, plan, self.seeds)
         if self.seeding == "question":
-            return select_seeds(graph, passages, plan, found, best=self.seeds)
+            return select_seeds(graph, passages, plan, found, best=self.seeds, layer=layer)
         named = np.array(named_rows(graph, plan), np.int64)
         rare = 1 / np.maximum(1, passage_counts(graph, named))
         scaled = minmax(found.dense)

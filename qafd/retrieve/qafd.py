@@ -15,7 +15,7 @@ from qafd.errors import ParameterError
 from qafd.flow.solver import Diffusion, solve
 from qafd.flow.sources import RULES, source_mass
 from qafd.flow.weights import SIMILARITIES, VARIANTS, Gates, Similarity, Weights
-from qafd.graph import CAPACITIES, Graph, kind_names
+from qafd.graph import CAPACITIES, Graph, LayerKey, kind_names
 from qafd.reasons import NoticeKind, Reason, ReasonKind, notice, reason
 from qafd.records import Floats, Nodes, QueryPlan
 from qafd.retrieve.base import (
@@ -38,8 +38,9 @@ from qafd.retrieve.seeds import ENTITY_SHARE, Match, Seeds, keyword_seeds, match
 from qafd.retrieve.subgraph import rank_passages
 from qafd.retrieve.united import unite, weave
 
-LAYERS = {"passages": frozenset({"mention", "synonym", "by_hand", "extracted"}),
-          "entities": frozenset({"relation", "synonym"})}
+LAYERS: dict[str, LayerKey] = {
+    "passages": (frozenset({"mention", "synonym", "by_hand"}), frozenset({"term"})),
+    "entities": (frozenset({"relation", "synonym"}), None)}
 SHARE = 0.25  # of a small graph's capacity, that the suggested mass fills
 FEW = 6  # nodes that it could fill in a tiny graph, or one less than all
 HIGHEST = {"budget": 150.0, "total": 8000.0, "source-degree": 100.0, "source-unit": 100.0}
@@ -143,10 +144,10 @@ class FlowDiffusion(Method):
         """Build the problem of a question, so that it can be changed and solved again."""
         graph, passages = corpus.graph, corpus.passages
         found = match(passages, plan)
+        layer = graph.layer(*LAYERS[self.layer])
         seeds = (keyword_seeds(graph, plan, self.seeds, self.layer) if self.seeding == "keywords"
                  else select_seeds(graph, passages, plan, found, best=self.seeds,
-                                   entity_share=self.entity_share))
-        layer = graph.layer(LAYERS[self.layer])
+                                   entity_share=self.entity_share, layer=layer))
         gates = Gates(Weights.of_variant(self.variant, self.a, self.b), plan.embedding,
                       similarity=Similarity(self.similarity, gamma=self.gamma))
         return Problem(self, corpus, plan, found, seeds, layer, gates,

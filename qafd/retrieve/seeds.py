@@ -246,7 +246,7 @@ class Seeds:
 
 def select_seeds(
     graph: Graph, passages: Passages, plan: QueryPlan, found: Match, *,
-    entity_share: float = ENTITY_SHARE, best: int = 5,
+    entity_share: float = ENTITY_SHARE, best: int = 5, layer: Graph | None = None,
 ) -> Seeds:
     """Return sources of the diffusion: mass on the plan's names as far as they are sure, else on passages.
 
@@ -262,8 +262,13 @@ def select_seeds(
         Between 0 and 1.
     best : int
         Number of passages, those with the most evidence.
+    layer : Graph, optional
+        The diffusion's edges; a name that has none of them would hold its mass and takes none.
     """
     entities, weights = weigh_names(graph, passages, plan)
+    if layer is not None:
+        joined = layer.degree_of(entities) > 0
+        entities, weights = entities[joined], weights[joined]
     named = entities.tolist()
     evidence = found.evidence
     order = first(evidence, best + 1)  # rows ascend with places

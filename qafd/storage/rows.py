@@ -458,8 +458,8 @@ Packed = npt.NDArray[np.int8]
 KINDS = ("word", "pair", "key", "part", "term", "sentences")
 """The kinds of facts; a row has the number of one."""
 
-EDGE_KINDS = ("by_hand", "extracted", "mention", "relation", "synonym")
-"""The kinds of edges; a row has the number of one."""
+EDGE_KINDS = ("by_hand", "", "mention", "relation", "synonym")
+"""The kinds of edges; a row has the number of one, and none has 1."""
 
 BY_HAND, MENTION, RELATION, SYNONYM = map(EDGE_KINDS.index, ("by_hand", "mention", "relation", "synonym"))
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from qafd.graph import Graph
-from qafd.records import Description, Edge, Node, Nodes, Vectors, node_id
+from qafd.records import BY_MODEL, Description, Edge, Node, Nodes, Vectors, node_id
 from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
 from qafd.storage.relational.graph_loader import GraphPart, load_graph, load_part
 from qafd.storage.relational.log import description_of
@@ -214,7 +214,7 @@ class SqlListing(Part):
     def names(self, keys: Collection[str] | None = None) -> tuple[NameCount, ...]:
         """Count the names in the live log, of all keys or of these."""
         return tuple(NameCount(*row) for row in self._rows(
-            "SELECT key, name, mentions.kind, count(*) FROM live "
+            f"SELECT key, name, rtrim(mentions.kind, '{BY_MODEL}'), count(*) FROM live "
             "JOIN mentions USING (extraction) WHERE CAST(?1 AS TEXT) IS NULL OR "
             "key IN (SELECT value FROM json_each(?1)) GROUP BY 1, 2, 3",
             None if keys is None else to_json(keys)))
@@ -222,7 +222,7 @@ class SqlListing(Part):
     def kinds(self) -> tuple[str, ...]:
         """The kinds of names in the live log, the most frequent first."""
         return tuple(row[0] for row in self._rows(
-            "SELECT mentions.kind FROM live JOIN mentions USING (extraction) "
+            f"SELECT rtrim(mentions.kind, '{BY_MODEL}') FROM live JOIN mentions USING (extraction) "
             "GROUP BY 1 ORDER BY count(*) DESC, 1"))
 
     def descriptions(self) -> Iterator[Description]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qafd.arrays import ByteRows, lay_out, to_bytes
-from qafd.assemble.entities import Occurrences, align
+from qafd.assemble.entities import TERM_FACTOR, Occurrences, align
 from qafd.graph import Graph, kind_bit
 from qafd.records import Floats, Nodes, node_id
 from qafd.storage.relational.base import NUMBERS, Connection, meta
@@ -26,7 +26,7 @@ from qafd.storage.rows import (
 
 AT_ONCE = 10_000  # nodes whose vectors are read at a time
 _NO_EDGES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.uint8)
-_BITS = np.array([kind_bit(kind) for kind in EDGE_KINDS], np.uint8)
+_BITS = np.array([kind_bit(kind) if kind else 0 for kind in EDGE_KINDS], np.uint8)
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,14 @@ class _LoadedEdges:
         factors[mention] = scales[numbering.rows_of(self.heads[mention])]
         return self.similarity * factors
 
+    def bits(self, numbering: _Numbering, scales: Floats) -> NDArray[np.uint8]:
+        """The kinds of each as bits; a mention of a term that one passage has alone is marked, shape (k,)."""
+        bits: NDArray[np.uint8] = _BITS[self.kinds]
+        mention = np.flatnonzero(self.kinds == MENTION)
+        alone = scales[numbering.rows_of(self.heads[mention])] == TERM_FACTOR
+        bits[mention[alone]] |= kind_bit("term")
+        return bits
+
 
 @dataclass(frozen=True)
 class _LoadedNodes:
@@ -150,7 +158,8 @@ def load_graph(connection: Connection) -> Graph:
     nodes, compared = _read_nodes(connection, numbering, edges, hubs)
     return nodes.graph(
         connection, compared, np.arange(len(compared)), numbering.rows_of(edges.heads),
-        numbering.rows_of(edges.tails), edges.factors(numbering, nodes.scales), _BITS[edges.kinds])
+        numbering.rows_of(edges.tails), edges.factors(numbering, nodes.scales),
+        edges.bits(numbering, nodes.scales))
 
 
 def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
@@ -165,7 +174,7 @@ def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
     nodes, compared = _read_nodes(connection, numbering, edges, hubs, needed)
     rows = np.flatnonzero(np.isin(numbering.numbers, wanted))
     return GraphPart(nodes.graph(connection, compared, rows), np.stack([edges.heads, edges.tails]),
-                     edges.factors(numbering, nodes.scales), _BITS[edges.kinds])
+                     edges.factors(numbering, nodes.scales), edges.bits(numbering, nodes.scales))
 
 
 def _number_nodes(connection: Connection, wanted: Collection[int] | None = None) -> _Numbering:

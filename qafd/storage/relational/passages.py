@@ -12,7 +12,7 @@ from qafd.edits import MENTION_KINDS, split_names
 from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean, storable
 from qafd.reading.text.scripts import is_unspaced
-from qafd.records import GIVEN, GUESS, Chunk, Vectors, node_id
+from qafd.records import GIVEN, Chunk, Vectors, node_id, type_of
 from qafd.storage.relational.base import NUMBERS, Connection, Part, meta, to_json, to_json_numbers
 from qafd.storage.relational.graph import SqlGraph
 from qafd.storage.relational.log import (
@@ -170,7 +170,7 @@ class SqlPassages(Part):
                     own = merged.get(key, key)
                     own = canonical(splits.get(chunk, {}).get(own, own))
                     found.setdefault((chunk, end), []).append(
-                        SentenceName(node_id("entity", own), text, kind.rstrip(GUESS).casefold()))
+                        SentenceName(node_id("entity", own), text, type_of(kind).casefold()))
         return found
 
     def evidence(self, ids: Iterable[str]) -> tuple[Evidence, ...]:

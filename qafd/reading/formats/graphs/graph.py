@@ -35,7 +35,7 @@ _LABELS = ("label", "relation", "interaction", "relationship", "relation_type", 
 _WEIGHTS = ("weight", "value", "strength", "score")
 _TEXTS = ("text_unit_ids", "source_id", "source_ids", "chunk_ids", "tuids")
 _NO_LABELS = {"directed", "undirected", "mutual", "1", "0"}
-_OWN = {"relation", "mention", "synonym", "by_hand", "extracted"}  # kinds of edges in our own exports
+_OWN = {"relation", "mention", "synonym", "by_hand"}  # kinds of edges in our own exports
 _SEPARATOR = re.compile(r"\s*<SEP>\s*")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
