@@ -433,12 +433,6 @@ class MappedColumns:
         self.memory.madvise(mmap.MADV_DONTNEED)
 
 
-def map_columns(path: Path, label: str) -> dict[str, Array] | None:
-    """Return the arrays of a file, read where they lie; None where it has another label or is not whole."""
-    found = open_columns(path)
-    return found.arrays if found is not None and found.label == label else None
-
-
 def open_columns(path: Path) -> MappedColumns | None:
     """Map a file of arrays; None where it is not whole."""
     try:

@@ -18,7 +18,7 @@ from qafd.arrays import (
     append_rows,
     join,
     lay_out,
-    map_columns,
+    open_columns,
     pick,
     to_bytes,
     write_columns,
@@ -65,6 +65,11 @@ def test_texts_are_found_by_a_word(some):
 
 COLUMNS = {"a": np.arange(5), "b": np.zeros((0, 3), np.float32),
                              "c": np.array(["entity", "passage"])}
+
+
+def map_columns(path, label):
+    found = open_columns(path)
+    return found.arrays if found is not None and found.label == label else None
 
 
 def equal(some):
