@@ -6,6 +6,8 @@ import re
 import pytest
 from clicks import page, press, shown
 
+from qafd.answer import Answer, Sentence
+from qafd.app.explore.answer import quote_html
 from qafd.app.provider import from_
 from qafd.knowledge import KnowledgeGraph
 from qafd.models import CallSettings
@@ -46,6 +48,7 @@ def test_the_model_answers_first_and_is_paid_for_once(modeled):
     text = shown(page("explore", ws="songbook"))
     assert re.search(r"<b><span class='name'[^>]*>Valparaíso</span></b>", text)
     assert "Written by tiny" in text
+    assert "class='quoted'" not in text
     assert 'title="There is no source 77."' in text
     assert "cites sources that do not exist: 77" in text
     assert 'src="http' not in text
@@ -66,6 +69,15 @@ def test_the_statements_are_checked_at_a_button_and_paid_for_once(modeled):
     assert "its sources contradict “She was born in Valparaíso”" in shown(app)
     assert "its sources contradict" in shown(page("explore", ws="songbook"))
     assert len(modeled.bodies) == before + 1
+
+
+def test_quotes_have_their_numbers_and_the_asked_cell_of_a_row_is_marked():
+    html = quote_html(Answer((Sentence("Town: Bodo\nHead: <b>Per</b>", 1, 0.9, 0, 9, best=True, asked=1),
+                              Sentence("It <b>rains</b>.", 1, 0.5, 9, 12)), (), 0.9))
+    row, quote = html.split("<p class='quoted'>")
+    assert re.findall("<mark>(.*?)</mark>", row) == ["&lt;b&gt;Per&lt;/b&gt;"]
+    assert row.count("[1]") == quote.count("[1]") == 1
+    assert "It &lt;b&gt;rains&lt;/b&gt;." in quote
 
 
 def test_rules_read_the_question_when_the_switch_is_off(modeled):

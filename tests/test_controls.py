@@ -90,6 +90,7 @@ def test_another_preset_keeps_its_own_mass(home):
 def test_names_are_listed_for_a_question_that_asks_for_names_alone(home):
     listed = shown(page("explore", q=Q))
     assert "Retrieved: " in listed
+    assert "The graph add" in listed  # what search alone has not
     assert "<p>iPad: Steve Jobs showed the iPad in 2010" in listed
     assert "Retrieved: " not in shown(page("explore", q="When did Steve Jobs show the iPad?"))
 

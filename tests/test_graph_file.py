@@ -35,7 +35,7 @@ from qafd.retrieve.base import Corpus, Work
 from qafd.retrieve.pagerank import PageRank
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.seeds import PassageColumns, Passages, passages_of
-from qafd.storage.rows import pack_vectors, unpack_vectors
+from qafd.storage.rows import hash_number, hash_numbers, pack_vectors, unpack_vectors
 
 QUESTIONS = ("Who founded Apple?", "Which company did Steve Jobs lead?",
              "what do rivers and orchards have in common", "Where does the Amazon flow?")
@@ -61,6 +61,14 @@ def test_texts_are_found_by_a_word(some):
     own = TextBlock.of(some)
     for word in {"a", "ab", "\u00e9", *(word for text in some for word in text.split(" ") if word)}:
         assert own.having(word) == [at for at, text in enumerate(some) if word in text.split(" ")]
+
+
+@given(st.lists(st.text(st.sampled_from("0123456789abcdefg"), max_size=24)), st.booleans())
+def test_the_ids_of_a_block_have_the_numbers_of_each(ids, padded):
+    ids = [id.rjust(24, "0") for id in ids] if padded else ids
+    numbers = [hash_number(id) for id in ids]
+    assert hash_numbers(ids).tolist() == hash_numbers(TextBlock.of(ids)).tolist() == numbers
+    assert all(number == -1 for number, id in zip(numbers, ids, strict=True) if "g" in id[:15])
 
 
 COLUMNS = {"a": np.arange(5), "b": np.zeros((0, 3), np.float32),

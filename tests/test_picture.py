@@ -54,6 +54,19 @@ def test_the_browser_gets_every_mass_of_one_diffusion_whose_flow_is_drawn(contro
     assert "mass" not in drawn(**controls)
 
 
+def test_every_node_that_mass_can_fill_has_a_place_and_its_documents(home, apple):
+    data = drawn()["panel"]
+    assert {node["id"] for node in data["nodes"]} == set(apple.graph.ids)
+    (jobs,) = (node for node in data["nodes"] if node["name"] == "¶ Steve Jobs")
+    assert [data["groups"]["document"][at] for at in jobs["d"]] == ["steve-jobs.md"]
+
+
+def test_compare_draws_no_passage_that_flow_runs_through(home):
+    data = sent(page("compare", q=QUESTION, methods=["qafd", "ego"]))["panel"]
+    shown = {data["nodes"][node["n"]]["kind"] for node in data["panels"][0]["nodes"]}
+    assert shown == {"entity"}
+
+
 def test_without_passages_names_alone_are_drawn_and_joined(home, retrieval):
     usual, names = drawn(), drawn(passages="false")
     assert {node["kind"] for node in usual["panel"]["nodes"]} == {"entity", "passage"}
@@ -86,7 +99,8 @@ def test_both_weights_stand_side_by_side_with_what_each_alone_retrieves(home, ap
     assert only == {"Malus domestica"}
     assert plain["footer"] == "off topic: 1 · only here: 1 (¶ Malus domestica)"
     assert aware["footer"].startswith("off topic: 0 · only here: 3 (")
-    assert data["signed"]
+    assert (data["signed"], {node["t"] for panel in data["panels"] for node in panel["nodes"]}) == (
+        True, {0, 0.5, 1})
     assert {node["kind"] for node in data["nodes"]} == {"entity", "passage"}
     alone = {node.id for node in apple.retrieve(QUESTION, variant="plain").retrieved} ^ {
         node.id for node in retrieval.retrieved}

@@ -706,6 +706,7 @@ def test_the_ledger_sums_what_was_spent_and_keeps_replies_of_use(empty):
     totals = {total.what: total for total in empty.ledger.totals("model")}
     assert (totals["m"].calls, totals["m"].tokens_out, totals["m"].cost, totals["m"].unpriced) == (
         2, 5, 0.5, 1)
+    assert not totals["m"].estimated
     assert [total.what for total in empty.ledger.totals("purpose", "r2")] == ["answer", "extract"]
     assert empty.ledger.useless_replies(["c"], 2) == {"c": ("no",)}
     assert empty.ledger.replies({"a.txt"}) == 3
