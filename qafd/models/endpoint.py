@@ -291,9 +291,9 @@ _SCHEMA = {"type": "object", "required": ["word"], "additionalProperties": False
            "properties": {"word": {"type": "string"}}}
 _ASK = (Message("system", 'Reply with the JSON object {"word": "yes"} and nothing else.'),
         Message("user", "Are you there?"))
-_JSON = {"json_schema": "It follows a JSON schema ({mode}).",
-         "json_object": "It writes JSON objects ({mode}).",
-         "plain": "It has no JSON mode, so replies are searched for JSON."}
+_ABILITIES = {"json_schema": "It follows a JSON schema ({mode}).",
+              "json_object": "It writes JSON objects ({mode}).",
+              "plain": "It has no JSON mode, so replies are searched for JSON."}
 LISTED = 8  # names of models
 
 
@@ -310,7 +310,7 @@ class Probe:
         return all(check.ok for check in self.checks)
 
 
-def probe(llm: "Endpoint", embedder: "EndpointEmbedder | None" = None) -> Probe:
+def probe(llm: Endpoint, embedder: "EndpointEmbedder | None" = None) -> Probe:
     """Ask an endpoint for its models, two words, JSON and, with `embedder`, one vector.
 
     Costs a few dozen tokens. A failure becomes a check that is not ok; nothing is raised.
@@ -347,17 +347,17 @@ def _find_model(name: str, models: Sequence[str]) -> Check:
                  f"{', '.join(models[:LISTED])}; choose one of them.")
 
 
-def _chat(llm: "Endpoint") -> str:
+def _chat(llm: Endpoint) -> str:
     reply = llm.complete((Message("user", "Reply with the word: ready"),), max_tokens=200)
     if reply.estimated:
         return f"{llm.name} answers; it does not count tokens, so they are estimated."
     return f"{llm.name} answers, and counts its tokens."
 
 
-def _json(llm: "Endpoint") -> str:
+def _json(llm: Endpoint) -> str:
     try:
         llm.complete(_ASK, schema=_SCHEMA, max_tokens=200)
     except MalformedReplyError as error:
         raise ModelError(f"{llm.name} did not write JSON: planning, judging and extraction will mostly "
                          "fall back to the local rules.") from error
-    return _JSON[llm.json_mode].format(mode=llm.json_mode)
+    return _ABILITIES[llm.json_mode].format(mode=llm.json_mode)
