@@ -65,18 +65,15 @@ def entry_alphas(graph: Graph, gates: Gates, source_rows: Nodes, direction: Floa
     limit = _full_at(graph, source_rows, direction, capacity, up_to)
     local = local_problem(graph, gates, source_rows, direction, None, capacity, up_to)
     walk = _Walk(local)
-    entered: list[float] = [0.0] * len(walk.order)
-    for full in sorted({*local.end.tolist(), up_to}):
-        while True:
-            wait, i = walk.next()
-            if i is None or walk.alpha + wait > full:
-                break
-            walk.advance(wait)
-            walk.enter(i)
-            entered.append(walk.alpha)
-        walk.advance(full - walk.alpha)
-        if full < up_to:
-            walk.stop(full)
+    entered: list[float] = []
+    while True:
+        wait, i = walk.next()
+        if i is None or walk.alpha + wait > up_to:
+            break
+        walk.advance(wait)
+        walk.enter(i)
+        entered.append(walk.alpha)
+    walk.advance(up_to - walk.alpha)
     row, wait = walk.next_outside(graph, limit, up_to)
     return Path(walk.rows[walk.order], np.array(entered), up_to, row,
                 None if row is None else up_to + wait)
@@ -176,7 +173,7 @@ class _Walk:
         self.outer = np.maximum(local.u, local.v)[~inside]
         self.leaving = local.weight[~inside]
         self.leak = local.leak + sum_at(self.inner, self.leaving, k)
-        self.drive, self.ends, self.mass = local.drive[:k].copy(), local.end[:k], np.zeros(k)
+        self.drive, self.mass = local.drive[:k], np.zeros(k)
         self.x, self.slope, self.rate = np.zeros(k), np.zeros(k), self.drive.copy()
         self.entered = np.zeros(k, np.bool_)
         self.order: list[int] = []
@@ -215,11 +212,6 @@ class _Walk:
         self.alpha += step
         self.x += step * self.slope
         self.mass[~self.entered] += step * self.rate[~self.entered]
-
-    def stop(self, full: float) -> None:
-        """End the sources of components that are full at this alpha."""
-        self.drive[self.ends <= full] = 0.0
-        self._settle()
 
     def enter(self, i: int) -> None:
         """Add a node to the support: one more row of the inverse."""
