@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from typed import measure_sets
 
-from qafd.plan.asking import find_asking
+from qafd.plan.question import find_asking
 
 AROUND = {
     "nothing": "{}",

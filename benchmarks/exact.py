@@ -31,7 +31,7 @@ from qafd.evaluate.conditions import (
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import canonical
 from qafd.records import QueryCondition, node_id
-from qafd.retrieve.matching import match_exactly
+from qafd.retrieve.evidence import match_exactly
 from qafd.retrieve.methods import read_methods
 
 FIRST = ["Alma", "Bruno", "Clara", "Dario", "Edith", "Felix", "Greta", "Hugo", "Irene", "Jonas",

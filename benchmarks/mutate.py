@@ -35,7 +35,7 @@ TESTS = {  # of the modules of each name
                "answer quote context conversation cli_answer answer_app"),
     "storage": ("storage/full_assembly storage/relational/assembly storage/rows",
                 "storage_contract full_assembly assemble incremental erase edits index sqlite_file"),
-    "explain": ("explain/places explain/edges explain/paths explain/chains",
+    "explain": ("explain/entry explain/edges explain/paths explain/chains",
                 "explain_change explain_question explain_flow explain_united chains along explain"),
     "app": ("app/picture app/figures app/explore/answer app/controls",
             "memory picture controls explain_page asking shortcuts app answer_app compare_page graph_page "

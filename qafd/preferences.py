@@ -9,8 +9,7 @@ from qafd.ingest.reader import ModelChoice, choose, read_choice
 from qafd.json_files import lock_file, replace_json
 from qafd.models import CallSettings
 from qafd.models.address import OPENAI, is_local
-from qafd.models.allowance import Allowance
-from qafd.models.cost import FREE, Cap, Price
+from qafd.models.cost import FREE, Allowance, Cap, Price
 from qafd.storage import Workspace
 
 

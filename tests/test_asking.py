@@ -5,8 +5,7 @@ import pytest
 from qafd.graph import Graph
 from qafd.models.embedder import LocalEmbedder
 from qafd.plan import Planner
-from qafd.plan.asking import find_asking
-from qafd.plan.question import parse_question
+from qafd.plan.question import find_asking, parse_question
 from qafd.reasons import NoticeKind
 
 QUESTIONS = ("When was the lock gate of the canal rebuilt?", "How many oars does the ferry carry?",

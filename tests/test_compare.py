@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from qafd.app.compare.columns import rows
 from qafd.cli import main
 from qafd.errors import ParameterError, QafdError
-from qafd.export.comparison import rows
 from qafd.graph import Graph
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import ReasonKind, given_reason, reason

@@ -20,8 +20,18 @@ from qafd.errors import (
 )
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import CallSettings, Message, Recorded, Reply, calls_of
-from qafd.models.allowance import Allowance
-from qafd.models.cost import FREE, Cap, Meter, Metered, Price, Spent, meter_of, plan_run, tokens_of
+from qafd.models.cost import (
+    FREE,
+    Allowance,
+    Cap,
+    Meter,
+    Metered,
+    Price,
+    Spent,
+    meter_of,
+    plan_run,
+    tokens_of,
+)
 from qafd.models.endpoint import Endpoint
 from qafd.storage import open_workspace
 

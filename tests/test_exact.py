@@ -15,8 +15,8 @@ from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, ReasonKind
 from qafd.records import Keyword, QueryCondition, QueryGraph, QueryNode, QueryPlan, node_id
 from qafd.retrieve.conditions import link_conditions, list_conditions, restate_conditions
+from qafd.retrieve.evidence import match_exactly
 from qafd.retrieve.exact import ExactMatches
-from qafd.retrieve.matching import match_exactly
 from tests.tiny import tiny_corpus
 
 

@@ -18,7 +18,7 @@ from qafd.errors import ParameterError, ParseError
 from qafd.evaluate import evaluate
 from qafd.evaluate.collection import name_passage, saved_questions
 from qafd.evaluate.gold import Question
-from qafd.evaluate.key_passage import find_verdict
+from qafd.evaluate.measures import find_verdict
 from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import NoticeKind
 from qafd.retrieve.external import ForeignMethod, RetrieverError

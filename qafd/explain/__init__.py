@@ -12,9 +12,8 @@ from qafd.errors import ParameterError
 from qafd.explain.chains import Chain, best_chains, find_chains
 from qafd.explain.decomposition import Streams
 from qafd.explain.edges import Along, Balance, Strand, along, make_strand, mass_balance
-from qafd.explain.entry import entries
+from qafd.explain.entry import Places, documents_of, entries, find_places
 from qafd.explain.paths import Paths, ReasoningPath, describe_paths, row_name
-from qafd.explain.places import Places, documents_of, find_places
 from qafd.explain.whatif import Change, Effect, apply_change
 from qafd.explain.whynot import WhyNot, why_not
 from qafd.flow.homotopy import Path

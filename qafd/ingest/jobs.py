@@ -27,7 +27,7 @@ from qafd.ingest import extend
 from qafd.ingest.engine import BatchExtractor, Progress, parse_engine
 from qafd.ingest.reader import NO_KEYS, Keys, Local, engine_of, read_choice
 from qafd.models.address import OPENAI
-from qafd.models.allowance import Allowance
+from qafd.models.cost import Allowance
 from qafd.models.embedder import LocalEmbedder, PassageEmbedder
 from qafd.reading.names import LocalExtractor
 from qafd.retrieve import METHODS

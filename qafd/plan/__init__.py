@@ -16,9 +16,8 @@ from qafd.models.prompts_answer import (
     read_further,
     read_plan,
 )
-from qafd.plan.asking import find_asking
 from qafd.plan.linking import link_names, names_of
-from qafd.plan.question import QuestionParse, parse_question
+from qafd.plan.question import QuestionParse, find_asking, parse_question
 from qafd.plan.spelling import Vocabulary
 from qafd.reading.text import canonical
 from qafd.reading.text.plaintext import clean

@@ -23,8 +23,7 @@ from qafd.retrieve.base import (
     passages_ranked,
 )
 from qafd.retrieve.conditions import LinkedQuery, link_conditions
-from qafd.retrieve.evidence import LEVELS, EvidenceIndex, JointSentence
-from qafd.retrieve.matching import match_exactly
+from qafd.retrieve.evidence import LEVELS, EvidenceIndex, JointSentence, match_exactly
 from qafd.retrieve.seeds import match
 from qafd.retrieve.subgraph import edges, entries_among, foremost, nodes, rank_passages
 

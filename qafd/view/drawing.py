@@ -1,16 +1,101 @@
-"""The settings of a picture, and the scale of its colors and widths."""
+"""The settings of a picture: its colors, widths, shapes of methods, and what of a graph is shown."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qafd.errors import ParameterError
+from qafd.reasons import Reason, ReasonKind
 from qafd.records import Floats
-from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
+from qafd.retrieve.base import SATURATED, WET, Retrieval, RetrievedEdge, RetrievedNode
 from qafd.view.contraction import drawn_contracted
 from qafd.view.groups import Groups
-from qafd.view.idioms import Idiom
+from qafd.view.layout import Positions
+
+HULL, RING, RIBBON = "hull", "ring", "ribbon"
+HOPS = 2  # rings around the seeds
+RIBBONS = 6
+_PATHS = (ReasonKind.ON_PATH, ReasonKind.ON_FLOW_PATH)
+_HOPS = (ReasonKind.ONE_HOP, ReasonKind.RELATION_END)
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """A shape over some nodes: a hull around a community, a ring around those within some hops of
+    the seeds, or a ribbon along a path.
+
+    `nodes` are ids, of a ribbon in the order of its path; `title` is the name of a community,
+    `number` the hops of a ring or the place of a path.
+    """
+
+    shape: str
+    nodes: tuple[str, ...]
+    title: str = ""
+    number: int = 0
+
+
+def idioms_of(retrieval: Retrieval) -> tuple[Idiom, ...]:
+    """Return the shapes that the reasons of a retrieval describe; none for most methods."""
+    communities: defaultdict[int, list[str]] = defaultdict(list)
+    titles: dict[int, str] = {}
+    paths: dict[int, tuple[bool, tuple[str, ...]]] = {}
+    hops = False
+    for node in retrieval.nodes:
+        for reason in _all_of(node.reason):
+            if reason.kind == ReasonKind.IN_COMMUNITY:
+                community = int(str(reason.values["community"]))
+                communities[community].append(node.id)
+                titles[community] = str(reason.values["title"])
+            elif reason.kind in _PATHS:
+                way = reason.values["way"]
+                assert isinstance(way, tuple)
+                place = int(str(reason.values["place"]))
+                paths[place] = reason.kind == ReasonKind.ON_FLOW_PATH, tuple(map(str, way))
+            elif reason.kind in _HOPS:
+                hops = True
+    found = [Idiom(HULL, tuple(nodes), titles[at]) for at, nodes in communities.items()]
+    for place in sorted(paths)[:RIBBONS]:
+        mixed, way = paths[place]
+        found.append(Idiom(RIBBON, _ids_of(retrieval, way, mixed), number=place))
+    if hops:
+        found += _rings(retrieval)
+    return tuple(idiom for idiom in found if len(idiom.nodes) > 1)
+
+
+def _all_of(reason: Reason) -> Iterator[Reason]:
+    """Yield a reason and all further ones in it."""
+    yield reason
+    for other in reason.also:
+        yield from _all_of(other)
+
+
+def _ids_of(retrieval: Retrieval, way: tuple[str, ...], mixed: bool) -> tuple[str, ...]:
+    """Find the nodes of a path by their names; on a mixed one every second node is a passage."""
+    known = {(node.kind == "passage", node.name): node.id for node in retrieval.nodes}
+    ids = [known.get((mixed and place % 2 == 1, name)) for place, name in enumerate(way)]
+    return tuple(node for node in ids if node is not None)
+
+
+def _rings(retrieval: Retrieval) -> list[Idiom]:
+    """Return the nodes within each number of hops of the seeds, the widest ring first."""
+    near = defaultdict(list)
+    for edge in retrieval.edges:
+        near[edge.source].append(edge.target)
+        near[edge.target].append(edge.source)
+    hops = dict.fromkeys(retrieval.seeds, 0)
+    waiting = deque(retrieval.seeds)
+    while waiting:
+        node = waiting.popleft()
+        for other in near[node]:
+            if other not in hops:
+                hops[other] = hops[node] + 1
+                waiting.append(other)
+    rings = []
+    for most in range(min(HOPS, max(hops.values(), default=0)), -1, -1):
+        rings.append(Idiom(RING, tuple(node for node in hops if hops[node] <= most), number=most))
+    return rings
 
 # The ramp is monotone in lightness, so its order survives every color blindness and a gray print;
 # in the dark theme the strong end stays clear of the background.
@@ -184,3 +269,90 @@ def largest_of(nodes: Iterable[RetrievedNode]) -> float:
 def share_of(part: float, whole: float) -> float:
     """Return a part over its whole, 0 when either is not above 0."""
     return max(part, 0.0) / whole if whole > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The part of a retrieval that one panel shows.
+
+    `retrieval` is as it is drawn: where `hidden`, its passages are the flow they carry. `nodes` are
+    most important first; `edges` those between them, the widest first, of `all_edges`.
+    """
+
+    retrieval: Retrieval
+    hidden: bool
+    nodes: tuple[RetrievedNode, ...]
+    edges: tuple[RetrievedEdge, ...]
+    all_edges: int
+
+    @property
+    def touched(self) -> int:
+        """Number of nodes of the retrieval."""
+        return len(self.retrieval.nodes)
+
+    @property
+    def full(self) -> int:
+        """Number of nodes shown that are retrieved."""
+        return sum(node.state == SATURATED for node in self.nodes)
+
+    @property
+    def retrieved(self) -> int:
+        """Nodes shown that are retrieved, without passages where these are hidden."""
+        return sum(node.state == SATURATED and not (self.hidden and node.kind == "passage")
+                   for node in self.nodes)
+
+    @property
+    def wet(self) -> int:
+        """Nodes shown that are touched, not full."""
+        return sum(node.state == WET for node in self.nodes)
+
+    @property
+    def passages(self) -> bool:
+        """True if a passage is shown."""
+        return any(node.kind == "passage" for node in self.nodes)
+
+
+def choose(retrieval: Retrieval, drawing: Drawing, positions: Positions,
+            selected: str | None) -> Shown:
+    """Choose the nodes and edges of a retrieval to draw."""
+    hidden = drawing.contract and any(node.kind == "passage" for node in retrieval.nodes)
+    drawn = drawn_contracted(retrieval) if drawing.contract else retrieval
+
+    def order(node: RetrievedNode) -> tuple[bool, int, float, str]:
+        state = (SATURATED, WET).index(node.state) if node.state in (SATURATED, WET) else 2
+        amount = node.importance if state == 0 else node.mass
+        return (not node.seed and node.id != selected, state, -amount, node.id)
+
+    placed = sorted((n for n in drawn.nodes if n.id in positions), key=order)[:drawing.limit]
+    present = {node.id for node in placed}
+    lines = [e for e in drawn.edges
+             if e.source in present and e.target in present and e.source != e.target]
+    lines.sort(key=lambda e: (-drawing.amount(e), -e.weight, e.source, e.target))
+    return Shown(drawn, hidden, tuple(sorted(placed, key=lambda n: (-n.importance, -n.mass, n.id))),
+                 tuple(lines[:EDGES_PER_NODE * max(len(placed), 1)]), len(lines))
+
+
+def drawn_nodes(shown: Sequence[Shown], drawing: Drawing,
+                 positions: Positions,
+                 others: Iterable[RetrievedNode]) -> dict[str, RetrievedNode]:
+    """Return the nodes of all panels, and the most important ghosts."""
+    drawn: dict[str, RetrievedNode] = {}
+    more: list[RetrievedNode] = []
+    for one in shown:
+        drawn |= {node.id: node for node in one.nodes}
+        more += one.retrieval.nodes
+    ghosts: dict[str, RetrievedNode] = {}
+    for node in [*more, *others]:
+        passed = drawing.contract and node.kind == "passage"
+        if node.id in positions and node.id not in drawn and not passed:
+            ghosts[node.id] = node
+    foremost = sorted(ghosts.values(), key=lambda node: (-node.importance, node.id))
+    return drawn | {node.id: node for node in foremost[:drawing.limit // 2]}
+
+
+def found_once(shown: Sequence[Shown]) -> set[str]:
+    """Return the nodes that one panel alone retrieves."""
+    found: Counter[str] = Counter()
+    for one in shown:
+        found.update(node.id for node in one.retrieval.retrieved)
+    return {node for node, times in found.items() if times == 1}

@@ -21,16 +21,19 @@ from qafd.view.drawing import (
     RAMP,
     Caption,
     Drawing,
+    Idiom,
     Look,
     Scale,
+    Shown,
+    choose,
+    drawn_nodes,
+    found_once,
     largest_of,
     place_on_ramp,
     share_of,
 )
 from qafd.view.groups import Groups
-from qafd.view.idioms import Idiom
 from qafd.view.layout import Positions
-from qafd.view.shown import Shown, choose, drawn_nodes, found_once
 from qafd.wording.panels import (
     say_footer,
     say_idiom,

@@ -10,8 +10,7 @@ from qafd.wording.reasons import word_cause
 
 if TYPE_CHECKING:
     from qafd.evaluate import Score
-    from qafd.evaluate.key_passage import AnswerPlaces
-    from qafd.evaluate.measures import Interval
+    from qafd.evaluate.measures import AnswerPlaces, Interval
     from qafd.retrieve.compare import MissedGroup
     from qafd.runs.imported import NodeComparison
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from qafd.wording import count, join_some, join_words
 
 if TYPE_CHECKING:
-    from qafd.view.shown import Shown
+    from qafd.view.drawing import Shown
 
 _STATES = {"saturated": "full: retrieved", "wet": "touched, not full", "dry": "not touched"}
 

@@ -17,7 +17,7 @@ from qafd.app.provider import keys
 from qafd.app.result import plan_of, reader, retrieve_by
 from qafd.app.session import bound, forget_all_but, keep, put, remember, session
 from qafd.errors import ParameterError, StoreError
-from qafd.evaluate.key_passage import find_verdict
+from qafd.evaluate.measures import find_verdict
 from qafd.graph import Graph
 from qafd.ingest.jobs import enqueue
 from qafd.knowledge import KnowledgeGraph, read_layer_states, version_of

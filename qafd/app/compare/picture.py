@@ -19,8 +19,7 @@ from qafd.retrieve.compare import BUDGET, DEFAULT, ComparedMethod, make_column
 from qafd.retrieve.methods import method_of
 from qafd.retrieve.qafd import FlowDiffusion
 from qafd.view.contraction import contract_passages, drawn_contracted
-from qafd.view.drawing import Caption, Drawing, Look, largest_of
-from qafd.view.idioms import RIBBON, Idiom, idioms_of
+from qafd.view.drawing import RIBBON, Caption, Drawing, Idiom, Look, idioms_of, largest_of
 from qafd.view.layout import Positions
 from qafd.view.panel import panel_data
 from qafd.view.placement import ASPECT as EXPLORE_ASPECT

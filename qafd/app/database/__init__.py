@@ -9,9 +9,10 @@ from qafd.app.database.question import (
     method_controls,
     node_card,
     question_box,
+    schema_tab,
+    sql_tab,
     status_line,
 )
-from qafd.app.database.sql import schema_tab, sql_tab
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.workspaces import workspace
 

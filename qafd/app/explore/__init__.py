@@ -7,13 +7,19 @@ import streamlit as st
 from qafd.app.asking import ask_something, empty_workspace, question_box
 from qafd.app.error_display import contain_errors, with_errors_shown
 from qafd.app.explore.card import edge_detail, node_detail
-from qafd.app.explore.conditions import conditions_tab
 from qafd.app.explore.explanation import explanation_of, next_in
 from qafd.app.explore.overview import overview_map
 from qafd.app.explore.question import draw_reading, how_it_was_read, keep_asked
 from qafd.app.explore.sources import best_names
-from qafd.app.explore.tabs import certificate_tab, code_tab, keep_button, passages_tab, table_tab
-from qafd.app.explore.whatif import whatif_tab
+from qafd.app.explore.tabs import (
+    certificate_tab,
+    code_tab,
+    conditions_tab,
+    keep_button,
+    passages_tab,
+    table_tab,
+    whatif_tab,
+)
 from qafd.app.explore.why import chosen_path, paths_tab, why_tab
 from qafd.app.pages import draw_tabs, heading
 from qafd.app.picture import both_weights, deselect, drawing_controls, ends_of, picture

@@ -1,4 +1,4 @@
-"""The tabs under the picture: passages, table, certificate and code; and the button that saves the run."""
+"""The tabs under the picture, from passages to what if, and the button that saves the run."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -7,33 +7,48 @@ from functools import partial
 import streamlit as st
 
 from qafd import export
-from qafd.answer import pages_of, where
+from qafd.answer import AnswerChange, pages_of, where
 from qafd.answer.quote import find_near
 from qafd.app import markup
-from qafd.app.escaping import plain, safe
+from qafd.app.component import panels
+from qafd.app.escaping import escape_sentence, plain, safe
 from qafd.app.explore.card import relative
 from qafd.app.explore.explanation import explanation_of
 from qafd.app.markup import in_document, read_table
 from qafd.app.pages import way
 from qafd.app.picture import caption, chosen_drawing, groups_of, place_nodes, scale
 from qafd.app.result import View, all_notes
+from qafd.app.session import bound
 from qafd.app.tables import columns_of, download, format_button, table
+from qafd.errors import ParameterError
+from qafd.explain import Explanation
 from qafd.explain.margins import measure_margins
+from qafd.explain.whatif import Change, Effect
 from qafd.export.formats import OF_RETRIEVAL
 from qafd.graph import Graph
+from qafd.knowledge import check_conditions
+from qafd.reasons import NoticeKind
+from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, Retrieval, RetrievedPassage
+from qafd.retrieve.conditions import (
+    link_conditions,
+    list_conditions,
+    restate_conditions,
+)
+from qafd.retrieve.exact import ExactMatches
 from qafd.retrieve.qafd import PRESETS
 from qafd.retrieve.rank import word_parts
 from qafd.runs import NOTE, save_run
 from qafd.runs.difference import record_run
 from qafd.runs.verify import seal
-from qafd.view.drawing import Drawing, Look
-from qafd.view.panel import shown_name
+from qafd.view.drawing import Caption, Drawing, Look
+from qafd.view.panel import panel_data, shown_name
+from qafd.view.placement import add_new
 from qafd.wording import count
-from qafd.wording.answers import say_certainty
-from qafd.wording.explanations import say_margins
+from qafd.wording.answers import say_certainty, say_change
+from qafd.wording.explanations import say_margins, say_met, say_met_by
 from qafd.wording.panels import say_state
-from qafd.wording.reasons import word_reason
+from qafd.wording.reasons import word_notice, word_reason
 
 PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
@@ -229,3 +244,117 @@ def keep_button(view: View) -> None:
                                              layout=layout, note=note))
         st.caption(":material/bookmark_added: Saved. It will not change.")
         way("runs", "See it in Runs", run=key)
+
+
+COLUMNS = ("Answer", "Condition", "Met by", "Sentence", "Document")
+
+
+def conditions_tab(view: View) -> None:
+    """List the conditions of a question, and the table of answers that meet them."""
+    st.caption("Each name of the question is a condition on the answer. Exact retrieval lists the answers "
+               "that meet all of them, with the sentences. Where none does by sentences, a passage with both "
+               "names counts too.")
+    plan = _edit_conditions(view.graph, view.plan)
+    retrieval = _match(view, plan, "sentence")
+    if not _meets_all(retrieval):
+        retrieval = _match(view, plan, "passage")
+    if retrieval.notices:
+        st.write(" ".join(escape_sentence(word_notice(notice)) for notice in retrieval.notices))
+    rows: list[tuple[str, ...]] = []
+    for answer in check_conditions(view.knowledge, retrieval):
+        first = f"{answer.name} ({say_met(answer)})"
+        for row in answer.rows:
+            rows.append((first, row.name, say_met_by(row), row.sentence, row.document))
+    if rows:
+        table(columns_of(COLUMNS, rows), column_config={"Sentence": st.column_config.Column(width="large")})
+
+
+def _match(view: View, plan: QueryPlan, evidence: str) -> Retrieval:
+    """Match the conditions of a question by evidence of at least this level."""
+    method = ExactMatches(evidence=evidence)
+    with st.spinner("Matching"):
+        view.knowledge.build_layers(method.needs)
+        return view.knowledge.retrieve(plan, method, graph=view.graph)
+
+
+def _meets_all(retrieval: Retrieval) -> bool:
+    """Return True if an answer meets all conditions, surely or perhaps."""
+    kinds = NoticeKind.ALL_MET, NoticeKind.PERHAPS_MET
+    return any(notice.kind in kinds and notice.values["met"] == notice.values["wanted"]
+               for notice in retrieval.notices)
+
+
+def _edit_conditions(graph: Graph, plan: QueryPlan) -> QueryPlan:
+    """Draw the list of conditions, and return the plan with those that the user leaves in it."""
+    now = list_conditions(graph, link_conditions(graph, plan))
+    texts = st.multiselect(
+        "Conditions", now, now, key=f"conditions of {plan.question}", accept_new_options=True,
+        help="Remove one, or type a name to add one. “not” before a name says that the answer must "
+             "not be related to it.")
+    try:
+        return restate_conditions(graph, plan, texts)
+    except ParameterError as error:
+        st.caption(escape_sentence(error))
+        return plan
+
+
+EDGES = 60
+
+
+def whatif_tab(view: View) -> None:
+    """Draw the effect of taking something out."""
+    explanation = explanation_of(view)
+    if not explanation.full:
+        st.write("Nothing is retrieved; raise the mass.")
+        return
+    if view.retrieval.parts:
+        st.caption(f"A change is made for all {len(view.retrieval.parts)} diffusions: each is "
+                    "solved again, and their nodes are united again.")
+    change = _change(explanation)
+    if change == Change():
+        st.caption("Choose something to take out: the question is then solved "
+                    "again, exactly, and both results are drawn side by side.")
+        return
+    _difference(view, explanation.what_if(change))
+
+
+def _change(explanation: Explanation) -> Change:
+    """Return the change that the controls describe."""
+    retrieval = explanation.retrieval
+    names = {n.id: shown_name(n) for n in retrieval.nodes}
+    widest = sorted(retrieval.edges, key=lambda e: -e.flow)[:EDGES]
+    edges = {f"{e.source}|{e.target}": f"{names[e.source]} – {names[e.target]}" for e in widest}
+    left, right = st.columns(2, gap="medium")
+    with left:
+        documents = _several("Without documents", "no_doc",
+                             {name: name for name in explanation.documents})
+        seeds = _several("Without seeds", "no_seed", {n: names[n] for n in retrieval.seeds})
+    with right:
+        nodes = _several("Without nodes", "no_node", names)
+        gone = _several("Without edges", "no_edge", edges)
+    pairs = []
+    for pair in gone:
+        u, v = pair.split("|")
+        pairs.append((u, v))
+    return explanation.change(nodes=nodes, documents=documents, seeds=seeds, edges=pairs)
+
+
+def _several(label: str, key: str, options: dict[str, str]) -> list[str]:
+    return st.multiselect(label, list(options), **bound(key), format_func=options.__getitem__)
+
+
+def _difference(view: View, difference: Effect) -> None:
+    """Draw both results side by side, under what the change does to the quoted answer."""
+    same = difference.before.ranking == view.retrieval.ranking
+    before = view.answer if same else view.knowledge.answer(difference.before, view.plan)
+    change = AnswerChange.of(before, view.knowledge.answer(difference.after, view.plan))
+    st.write(f"**{plain(say_change(change))}**")
+    st.write(f"**{count(len(difference.lost), 'node')}** lost, **{len(difference.gained)}** gained; "
+             f"{len(difference.lost_passages)} of the first passages lost, {len(difference.gained_passages)} "
+             "gained.")
+    positions, others = place_nodes(view)
+    captions = [Caption("As it is", "in color: lost by the change"),
+                Caption("With the change", "in color: gained by it")]
+    panels(panel_data(
+        [difference.before, difference.after], chosen_drawing(),
+        positions=add_new(positions, difference.after), look=Look(captions, others, lone=True)), key="whatif")

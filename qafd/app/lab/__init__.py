@@ -3,8 +3,13 @@
 import streamlit as st
 
 from qafd.app.asking import ask_something, empty_workspace, question_box
-from qafd.app.lab.experiments import family_tab, robustness_tab, sweep_tab, timeline_tab
-from qafd.app.lab.guarantees import guarantees_tab
+from qafd.app.lab.experiments import (
+    family_tab,
+    guarantees_tab,
+    robustness_tab,
+    sweep_tab,
+    timeline_tab,
+)
 from qafd.app.pages import heading
 from qafd.app.result import explore_question, method_controls, reading_note, status_line
 from qafd.app.session import keep_linked
