@@ -69,11 +69,7 @@ class NameColumns:
         meant |= {name: place[some[0]] for name, some in namesakes.items()}
         meant |= {as_typed(key): at for key, at in place.items()}
         typed = sorted(meant)
-        marked: list[str] = []
-        sharing: list[int] = []
-        for name, some in sorted(namesakes.items()):
-            marked += [name] * len(some)
-            sharing += [place[key] for key in some]
+        marked, sharing = _list_namesakes(namesakes, place)
         openings = _open(typed, known.openings)
         return cls(
             rows, take_rows(graph.name_vectors, rows), TextBlock.of(keys),
@@ -118,6 +114,17 @@ def columns_of(graph: Graph, known: NameColumns | None = None) -> NameColumns:
 def without_mark(key: str) -> str:
     """Return a canonical name as it may be typed, without its distinguishing mark in an imported graph."""
     return as_typed(_MARK.sub("", key))
+
+
+def _list_namesakes(namesakes: Mapping[str, Sequence[str]], place: Mapping[str, int]
+                    ) -> tuple[list[str], list[int]]:
+    """Return each name that several entities share as often as they are, and the place of each of them."""
+    marked: list[str] = []
+    sharing: list[int] = []
+    for name, keys in sorted(namesakes.items()):
+        marked += [name] * len(keys)
+        sharing += [place[key] for key in keys]
+    return marked, sharing
 
 
 def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
