@@ -265,7 +265,7 @@ def follow(path):
 
 
 def alone(path, verb, *options):
-    """What a process of its own prints of a workspace."""
+    """Return the output of a process of its own about a workspace."""
     ran = subprocess.run([sys.executable, "-m", "benchmarks.scale", verb, str(path), *options],
                          cwd=results.ROOT, check=True,
                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True)

@@ -343,7 +343,7 @@ def _merge_graph(old: Graph, part: GraphPart, merge: Merge) -> Graph:
 
 def _append_vectors(old: Graph, fresh: Graph, merge: Merge, passage: NDArray[np.bool_]
                     ) -> tuple[ByteRows, ByteRows]:
-    """Return the vectors of a merged graph, laid out anew when more than `SPARE` are out of place."""
+    """Return the vectors of a merged graph, rearranged when more than `SPARE` are out of place."""
     vectors, named = append_rows(_columns_of(old), _columns_of(fresh), merge.places)
     count = int(passage.sum())
     unused = len(vectors.lengths) - 2 * len(passage) + count

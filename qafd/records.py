@@ -23,9 +23,9 @@ Codes = npt.NDArray[np.uint8]
 GIVEN = "given-1"
 """The extractor of passages whose entities and relations a file of a graph gives."""
 GUESS = "?"
-"""What the kind of a mention ends with that only a small tagger says: "PERSON?"."""
+"""End of the kind of a mention that only a small tagger found: "PERSON?"."""
 BY_MODEL = "+"
-"""What the kind of a mention ends with that only a language model takes for a name: "PLACE+"."""
+"""End of the kind of a mention that only a language model takes for a name: "PLACE+"."""
 WEIGHT = "weight"
 """The kind of a relation's description whose strength multiplies the weight of its edge."""
 

@@ -16,12 +16,11 @@ from qafd.answer.claims import (
     weakest,
 )
 from qafd.answer.context import BUDGET, Context, build_context, build_table_context
-from qafd.errors import MalformedReplyError
 from qafd.explain.chains import Chain
 from qafd.explain.conditions import tabulate_conditions
 from qafd.explain.paths import ReasoningPath
 from qafd.models import LLM, Message, Reply, calls_of
-from qafd.models.cost import Metered
+from qafd.models.cost import keep_readable
 from qafd.models.embedder import Embedder
 from qafd.models.prompts_answer import (
     ABSENT,
@@ -256,8 +255,8 @@ class Review:
         """Build the request; None where no statement cites a passage that exists."""
         texts = {source.number: f"{source.title}\n{source.passage.text}"
                  for source in written.citations}
-        asked = [(claim.text, known) for claim in written.claims
-                 if (known := [number for number in claim.cited if number in texts])]
+        cited = [(claim.text, sorted(texts.keys() & claim.cited)) for claim in written.claims]
+        asked = [(text, numbers) for text, numbers in cited if numbers]
         if not asked:
             return None
         return cls(written, review_messages(texts, asked), review_schema(len(asked), list(Verdict)))
@@ -272,28 +271,18 @@ class Review:
         ModelError
             From the model.
         """
-        if isinstance(client, Metered):
-            client = replace(client, accepts=self.is_readable)
-        return self.read(client.complete(self.messages, schema=self.schema,
-                                         max_tokens=calls_of(client).reply_tokens))
+        reply = keep_readable(client, self.read).complete(
+            self.messages, schema=self.schema, max_tokens=calls_of(client).reply_tokens)
+        return self.read(reply.text)
 
-    def read(self, reply: Reply) -> Written:
-        """Return the answer with the verdicts of a reply."""
+    def read(self, text: str) -> Written:
+        """Return the answer with the verdicts in the text of a reply."""
         known = {citation.number for citation in self.written.citations}
         cited = [not known.isdisjoint(claim.cited) for claim in self.written.claims]
-        verdicts = iter(read_review(reply.text, sum(cited), list(Verdict)))
+        verdicts = iter(read_review(text, sum(cited), list(Verdict)))
         claims = tuple(replace(claim, verdict=Verdict(next(verdicts))) if has else claim
                        for claim, has in zip(self.written.claims, cited, strict=True))
         return replace(self.written, claims=claims)
-
-    def is_readable(self, reply: Reply) -> bool:
-        """Return True for a reply with one verdict a statement."""
-        try:
-            self.read(reply)
-        except MalformedReplyError:
-            return False
-        return True
-
 
 def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
              sentences: Sequence[tuple[int, int, Vectors]]) -> tuple[list[tuple[int, int]], float]:

@@ -6,7 +6,7 @@ from one round to the next. They measure nothing: they are for answers that no g
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from qafd.errors import MalformedReplyError, ModelError
 from qafd.evaluate import SEED
 from qafd.evaluate.measures import Interval, intervals
 from qafd.ingest.engine import Progress
-from qafd.models import LLM, Message, Reply, calls_of
-from qafd.models.cost import Metered
+from qafd.models import LLM, Message, calls_of
+from qafd.models.cost import keep_readable
 from qafd.models.prompts_answer import PAPER, Criterion, judge_messages, judge_schema, read_grades
 from qafd.reasons import Notice, NoticeKind, notice
 from qafd.time_left import ignore_progress
@@ -78,15 +78,7 @@ def ask_rounds(texts: Sequence[str], client: LLM, repeats: int,
     ModelError
         The endpoint failed.
     """
-    def accept(reply: Reply) -> bool:
-        try:
-            read(reply.text)
-        except MalformedReplyError:
-            return False
-        return True
-
-    if isinstance(client, Metered):
-        client = replace(client, accepts=accept)
+    client = keep_readable(client, read)
     most = calls_of(client).reply_tokens
     found: list[dict[str, Any]] = []
     failed: list[str] = []

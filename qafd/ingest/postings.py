@@ -28,7 +28,7 @@ from qafd.storage import Workspace
 from qafd.storage.full_assembly import FullAssembly
 from qafd.storage.rows import Log
 
-RULES = 7  # of facts and of the assembly; those made by others are made anew as a whole
+RULES = 7  # of facts and of the assembly; those made by other rules are all rebuilt
 TOGETHER = 100  # documents whose names are looked up at once
 ALONE = ("word", "key", "term", "pair", "sentences")
 """Kinds of facts that follow from a document alone."""

@@ -249,6 +249,24 @@ def useful(reply: Reply) -> bool:
     return bool(reply.text.strip())
 
 
+def keep_readable(client: LLM, read: Callable[[str], object]) -> LLM:
+    """Let a metered model store only replies that can be read, so that others are asked for again.
+
+    Parameters
+    ----------
+    read : callable
+        Raises MalformedReplyError for the text of a reply that it cannot read, or what `json` raises.
+    """
+    def is_readable(reply: Reply) -> bool:
+        try:
+            read(reply.text)
+        except (MalformedReplyError, ValueError, AttributeError):  # no JSON, or none of an object
+            return False
+        return True
+
+    return replace(client, accepts=is_readable) if isinstance(client, Metered) else client
+
+
 @dataclass(frozen=True)
 class Metered:
     """A model whose calls are capped, noted in the workspace, and never paid for twice.

@@ -349,7 +349,7 @@ def review_messages(passages: Mapping[int, str],
                     statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[Message, ...]:
     """Build the request to check statements; `passages` by the numbers that the statements cite."""
     shown = [f"[{number}] {text}" for number, text in passages.items()]
-    asked = [f"Statement {i}, of {', '.join(f'[{number}]' for number in cited)}: {one_line(said, 2000)}"
+    asked = [f"Statement {i}, of {', '.join(map('[{}]'.format, cited))}: {one_line(said, 2000)}"
              for i, (said, cited) in enumerate(statements, 1)]
     data = "\n\n".join([*shown, "\n".join(asked)])
     mark = fence(data)

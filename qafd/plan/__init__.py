@@ -1,12 +1,12 @@
 """Question to query plan: keywords of both levels, embedding, names in the graph, further questions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from qafd.errors import MalformedReplyError, ModelError, ParameterError
+from qafd.errors import ModelError, ParameterError
 from qafd.graph import Graph
-from qafd.models import LLM, Reply, calls_of
-from qafd.models.cost import Metered
+from qafd.models import LLM, calls_of
+from qafd.models.cost import keep_readable
 from qafd.models.embedder import Embedder, LocalEmbedder
 from qafd.models.prompts_answer import (
     FURTHER_SCHEMA,
@@ -136,7 +136,7 @@ def plan_by(client: LLM, planner: Planner, plan: QueryPlan) -> QueryPlan:
     When the model fails or names no keyword, the local plan stays and a notice has the reason.
     """
     try:
-        reply = _keep_readable(client, read_plan).complete(
+        reply = keep_readable(client, read_plan).complete(
             plan_messages(plan.question), schema=PLAN_SCHEMA, max_tokens=calls_of(client).reply_tokens)
         keywords = read_plan(reply.text)
     except ModelError as error:
@@ -152,7 +152,7 @@ def ask_further(client: LLM, planner: Planner, plan: QueryPlan, passages: Sequen
     """
     asked = [plan.question, *(one.question for one in plan.further)]
     try:
-        reply = _keep_readable(client, read_further).complete(
+        reply = keep_readable(client, read_further).complete(
             further_messages(asked, passages), schema=FURTHER_SCHEMA,
             max_tokens=calls_of(client).reply_tokens)
         questions = read_further(reply.text)
@@ -164,17 +164,6 @@ def ask_further(client: LLM, planner: Planner, plan: QueryPlan, passages: Sequen
     return replace(plan, notices=(*plan.notices, *asked_then),
                    further=(*plan.further, *map(planner.plan, new)))
 
-
-def _keep_readable(client: LLM, read: Callable[[str], object]) -> LLM:
-    """Return the model; if it keeps replies to answer from, only those that `read` reads."""
-    def is_readable(reply: Reply) -> bool:
-        try:
-            read(reply.text)
-        except (MalformedReplyError, ValueError, AttributeError):
-            return False
-        return True
-
-    return replace(client, accepts=is_readable) if isinstance(client, Metered) else client
 
 
 def _keywords(names: Sequence[str], themes: Iterable[str]) -> tuple[Keyword, ...]:

@@ -169,7 +169,7 @@ def _check_statements(written: Written, model: Metered) -> Written:
         return written
     known = model.find_stored(model.key(review.messages, review.schema, preferences().calls.reply_tokens))
     if known is not None:
-        return review.read(known)
+        return review.read(known.text)
     cost = _expect_cost(review.messages, model, CHECKED)
     place = st.empty()
     if place.button("Check the statements", icon=":material/fact_check:", type="tertiary", key="check",
