@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_verify import stored
 
-from qafd.explain.margins import measure_margins
+from qafd.explain.margins import Margins, measure_margins
+from qafd.flow.solver import solve
+from qafd.flow.weights import PLAIN
 from qafd.graph import Graph
 from qafd.retrieve.base import Retrieval
 from qafd.runs.stored import record_of
@@ -20,16 +22,20 @@ def retrieve(weights, seeds, mass):
     return record_of(Retrieval, stored(graph, seeds, mass), "the retrieval")
 
 
-@pytest.mark.parametrize(("weights", "inside", "across", "noise"), [
-    ([2.0, 1.0], 2.0, 1.0, 1 / 3), ([1.0, 2.0], 1.0, 2.0, 0.0), ([1.0, 1.0], 1.0, 1.0, 0.0),
-    ([9.0, 1.0], 9.0, 1.0, 0.8)])
-def test_2_5_units_fill_two_nodes_and_leave_a_half_outside(weights, inside, across, noise):
+@pytest.mark.parametrize(("weights", "inside", "across", "noise", "asked"), [
+    ([2.0, 1.0], 2.0, 1.0, 1 / 3, 0.2), ([1.0, 2.0], 1.0, 2.0, 0.0, 0.1), ([1.0, 1.0], 1.0, 1.0, 0.0, 0.1),
+    ([9.0, 1.0], 9.0, 1.0, 0.8, 0.9), ([11.0, 1.0], 11.0, 1.0, 10 / 12, 1.1)])
+def test_2_5_units_fill_two_nodes_and_leave_a_half_outside(weights, inside, across, noise, asked):
     found = measure_margins(retrieve(weights, [0], 2.5))
     assert (found.size, found.inside, found.across) == (2, inside, across)
     assert found.noise == pytest.approx(noise)
     assert found.leakage == pytest.approx(0.25)
+    assert found.asked == pytest.approx(asked)  # inside .25 / (1.25 * 2 nodes * 1 edge)
     assert (found.connected, found.source_inside) == (True, True)
-    assert ("as Lemma 6 asks" in say_margins(found)[0]) == (noise > 0)
+    words = say_margins(found)[0]
+    assert ("as Lemma 6 asks" in words) == (noise > 0)
+    assert f"{asked:.2g} on edges" in words
+    assert ("does not hold" in words) == (across > asked)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0, 1))
@@ -38,6 +44,22 @@ def test_weights_within_the_noise_stay_apart_and_beyond_it_they_need_not(inside,
     worst = found.inside * (1 - error) > found.across * (1 + error)
     if abs(error - found.noise) > 1e-9:
         assert worst == (error < found.noise)
+
+
+def test_with_the_weights_that_the_proof_asks_for_any_source_inside_covers_the_set():
+    """Random trees of 6 nodes, joined by 3 edges to 6 others, with unit capacities."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        u = [*range(1, 6), *rng.integers(0, 6, 3), *range(7, 12)]
+        v = [*(int(rng.integers(0, i)) for i in range(1, 6)), *rng.integers(6, 12, 3), *range(6, 11)]
+        inside = rng.uniform(0.1, 1, 5)
+        beta = rng.uniform(0.05, 0.9)
+        asked = Margins(6, inside.min(), 0.0, 3, True, True, beta).asked
+        graph = Graph.build([str(i) for i in range(12)], source_rows=u, target_rows=v,
+                            similarity=[*inside, asked, asked, asked, *rng.uniform(0.1, 1, 5)])
+        for source in range(6):
+            found = solve(graph, PLAIN, np.array([source]), np.array([6 * (1 + beta)]))
+            assert set(found.support.tolist()) >= set(range(6))
 
 
 def test_two_islands_are_not_connected_and_a_wet_seed_is_outside():

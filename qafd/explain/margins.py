@@ -22,6 +22,8 @@ class Margins:
     inside, across : float or None
         The smallest weight between two nodes of R and the largest that leaves R, the two numbers of
         Lemma 6; None where there is no such edge.
+    leaving : int
+        Number of edges that leave R.
     connected : bool
         True if edges inside connect R, assumption (i) of Theorem 7.
     source_inside : bool
@@ -34,6 +36,7 @@ class Margins:
     size: int
     inside: float | None
     across: float | None
+    leaving: int
     connected: bool
     source_inside: bool
     leakage: float
@@ -47,6 +50,17 @@ class Margins:
         if self.across is None or self.inside is None:
             return 1.0
         return max(0.0, (self.inside - self.across) / (self.inside + self.across))
+
+    @property
+    def asked(self) -> float:
+        """The largest weight on edges that leave R up to which the proof of Theorem 7 covers R.
+
+        Were a node of R left out, no x could exceed size (1 + beta) vol(R) / inside. All the edges that
+        leave R would carry less than that times their weights, yet beta vol(R) has to leave.
+        """
+        if self.inside is None or not self.leaving:
+            return np.inf
+        return self.inside * self.leakage / ((1 + self.leakage) * self.size * self.leaving)
 
 
 def measure_margins(retrieval: Retrieval) -> Margins:
@@ -63,7 +77,7 @@ def measure_margins(retrieval: Retrieval) -> Margins:
     u, v = np.array(pairs, np.int64).reshape(-1, 2).T
     outside = [node for node in retrieval.nodes if node.id not in row]
     return Margins(
-        len(row), min(inside, default=None), max(across, default=None),
+        len(row), min(inside, default=None), max(across, default=None), len(across),
         int(components(len(row), u, v).max(initial=0)) == 0,
         all(node.source <= 0 for node in outside),
         share_of(sum(node.mass for node in outside), sum(node.capacity for node in retrieval.retrieved)))

@@ -173,12 +173,14 @@ def say_margins(margins: "Margins") -> list[str]:
     elif margins.inside is None:
         first = "No edge joins two retrieved nodes, so Lemma 6 says nothing about them."
     else:
-        order = (f"They are set apart as Lemma 6 asks, up to errors of {margins.noise:.0%} in the weights."
+        order = (f"They are set apart as Lemma 6 asks, up to noise of {margins.noise:.0%} in the weights."
                  if margins.noise > 0 else
                  "Lemma 6 asks for the opposite order, so the paper does not promise that another "
                  "diffusion finds the same nodes.")
+        proof = "holds" if margins.across <= margins.asked else "does not hold"
         first = (f"The weakest edge between retrieved nodes has weight {margins.inside:.3g}, the strongest "
-                 f"that leaves them {margins.across:.3g}. {order}")
+                 f"that leaves them {margins.across:.3g}. {order} The proof of Theorem 7 asks for at most "
+                 f"{margins.asked:.2g} on edges that leave, which {proof} here.")
     lacks = []
     if not margins.connected:
         lacks.append("edges between the retrieved nodes do not connect all of them")
