@@ -19,6 +19,7 @@ from qafd.answer.quote import _is_statement, find_cell, find_near, read_candidat
 from qafd.cli.answering import answer_lines
 from qafd.knowledge import KnowledgeGraph, read_corpus
 from qafd.plan.kinds import Asked, Beyond, find_asked, find_beyond, rate_kind
+from qafd.plan.question import parse_question
 from qafd.records import node_id
 from qafd.retrieve.base import RetrievedPassage
 from qafd.storage.rows import SentenceName
@@ -128,6 +129,29 @@ def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path):
     assert lines[place + 1:place + 3] == ["  Head   Una Berg", "> Pumps  7"]
 
 
+@pytest.mark.parametrize(("question", "beyond"), [
+    ("How many orders are not paid?", Beyond.TOTAL), ("How many boats are there?", Beyond.TOTAL),
+    ("How many boats have an order that is paid?", Beyond.TOTAL),
+    ("How many masts has the Fulmar?", None), ("How many orders did the crane lift take?", Beyond.TOTAL)])
+def test_rows_are_not_counted_by_one_of_them(question, beyond, tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "orders.db")
+    knowledge.add_text("orders.csv", "Number,Boat,Masts,Amount,Paid\nO-1,Fulmar,2,480,yes\nO-2,Petrel,1,90,no\n")
+    assert knowledge.answer(question).beyond == beyond
+
+
+@pytest.mark.parametrize(("question", "beyond"), [
+    ("Was kostet die Überholung der Möwe?", None), ("War die Möwe in Leer?", Beyond.CLOSED),
+    ("Was the Grebe built in Leer?", Beyond.CLOSED), ("What is the mill page about?", Beyond.SUMMARY),
+    ("What are the main dangers of the ferry?", Beyond.SEVERAL), ("What is the main port?", None),
+    ("Which is older, the Grebe or the Heron?", Beyond.COMPARISON),
+    ("Is rye or wheat cheaper?", Beyond.COMPARISON),
+    ("Which is more expensive, the Grebe or the Heron?", Beyond.COMPARISON),
+    ("Are more than two boats or mills older than Leer?", Beyond.CLOSED),
+    ("Which older boat sails to Vlieland or Sneek?", None)])
+def test_a_question_is_read_by_its_language_and_its_grammar(question, beyond):
+    assert parse_question(question).beyond == beyond
+
+
 @pytest.mark.parametrize("kind", BEYOND)
 def test_what_no_sentence_can_answer_is_told_and_never_bold(kind, ferry):
     for question in BEYOND[kind]:
@@ -200,7 +224,9 @@ def test_the_kind_of_thing_asked_for_is_rated_in_english_alone(question, rated, 
     ("Compare the Grebe with the Heron.", ()), ("Summarise the ferry line.", ()),
     ("When does the ferry to Ameland sail?", ("Ameland",)), ("When does the ferry to Vlieland sail?", ()),
     ("In which township was the Grebe built?", ()), ("Who saw the glacier near Vlieland?", ("glacier",)),
-    ("Who told Mara Delgado of the glacier?", ("Mara Delgado", "glacier"))])
+    ("Who told Mara Delgado of the glacier?", ("Mara Delgado", "glacier")),
+    ("Which is the largest glacier?", ("glacier",)), ("Was anybody on the Grebe?", ()),
+    ("Is the Grebe slower than a glacier?", ("glacier",))])
 def test_words_that_no_document_has_are_told_first(question, unknown, ferry):
     answer = ferry.answer(question)
     assert answer.unknown == unknown

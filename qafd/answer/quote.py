@@ -40,7 +40,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
         return Answer((), (), 0.0, unknown, beyond)
     choice = choose(candidates, plan, retrieval, corpus.passages, store)
     order = [candidates[place] for place in choice.order]
-    if beyond is None and parse.is_extreme and is_row(order[0].text):
+    if beyond is None and is_row(order[0].text) and (
+            parse.is_extreme or _counts_rows(parse.counted, order[0])):
         beyond = Beyond.TOTAL  # one row does not know the others
     if beyond in (Beyond.COMPARISON, Beyond.SUMMARY, Beyond.SEVERAL):
         order = [*_find_sides(order, plan.names), *order]
@@ -77,7 +78,7 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
             for word in content_words(keyword.text):
                 # The "s" of "Steve Jobs's" is no word that a document could mention.
                 letter = len(word) == 1 and word.isascii() and word.isalpha()
-                if not letter and word not in parse.asking_words and not store.passages.has_word(word):
+                if not letter and word not in parse.unmentioned and not store.passages.has_word(word):
                     found[word] = None
     unknown: list[str] = []
     last = 0  # end of the last unknown word: names of several words stay whole
@@ -117,6 +118,13 @@ def _is_statement(candidate: Candidate) -> bool:
     if candidate.asks or text in (candidate.heading, candidate.passage.title):
         return False
     return size >= SHORT or has_digit(text) and size > 1 or text.endswith((".", "。")) and size == SHORT - 1
+
+
+def _counts_rows(noun: str, row: Candidate) -> bool:
+    """Return True if a noun is what a table lists: its title, its heading or a column without numbers."""
+    columns = [column for column, value in row_cells(row.text) if not value.replace(".", "").isdecimal()]
+    return bool(noun) and any(stems(noun) <= stems(text)
+                              for text in (row.passage.title, row.heading, *columns))
 
 
 def _find_sides(order: Sequence[Candidate], names: Sequence[str]) -> Iterator[Candidate]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 
+from qafd.reading.names.languages import ENGLISH
 from qafd.reading.text.bm25 import words
 from qafd.reading.text.lines import is_row
 from qafd.reading.text.plaintext import has_digit
@@ -58,11 +59,12 @@ def find_asked(question: str) -> Asked:
     return min(places, key=lambda kind: places[kind], default=Asked.OPEN)
 
 
-def find_beyond(question: str) -> Beyond | None:
+def find_beyond(question: str, language: str = ENGLISH) -> Beyond | None:
     """Return why no sentence can answer a question, None where one may.
 
-    "Describe" counts at the beginning alone, "not" and "both" in questions of yes and no alone, and "are
-    there" asks for a number after "how many" and for a list after "which".
+    "Describe" counts at the beginning alone and "about" at the end, "not" and "both" in questions of yes
+    and no alone, and "are there" asks for a number after "how many" and for a list after "which". "Was"
+    asks for yes or no in English and for a thing in German.
 
     Examples
     --------
@@ -72,7 +74,10 @@ def find_beyond(question: str) -> Beyond | None:
     if begins(question, "several"):
         return Beyond.SEVERAL
     asked = find_asked(question)
-    closed = asked == Asked.OPEN and _find(question, _phrases()["open"]) is None
+    opens = (*_phrases()["open"], *_phrases().get(f"open_{language}", ()))
+    closed = asked == Asked.OPEN and _find(question, opens) is None
+    if not closed and _parts(question)[-1:] == ["about"]:
+        return Beyond.SUMMARY
     form = "closed" if closed else asked
     for kind in (Beyond.SUMMARY, Beyond.TOTAL, Beyond.COMPARISON, Beyond.NEGATION):
         if _find(question, (*_phrases()[kind], *_phrases().get(f"{form}_{kind}", ()))) is not None:
@@ -112,6 +117,13 @@ def find_asking_words(question: str) -> frozenset[str]:
     found = {word for word in asked if any(word in _phrases().get(kind, ()) for kind in Beyond)}
     return frozenset(found | {
         noun for before, noun in pairwise(asked) if before in ("which", "what", "many")})
+
+
+def find_counted(question: str) -> str:
+    """Return the word after "how many", "" without one."""
+    asked = _parts(question)
+    places = [place + 2 for place, pair in enumerate(pairwise(asked)) if pair == ("how", "many")]
+    return asked[places[0]] if places and places[0] < len(asked) else ""
 
 
 def _find(question: str, phrases: Iterable[str]) -> int | None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from qafd.plan.kinds import Asked, Beyond, begins, find_asked, find_asking_words, find_beyond
+from qafd.plan.kinds import Asked, Beyond, begins, find_asked, find_asking_words, find_beyond, find_counted
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
@@ -110,18 +110,43 @@ class QuestionParse:
 
     @cached_property
     def beyond(self) -> Beyond | None:
-        """Why no sentence can answer, None where one may."""
-        return find_beyond(self.text)
+        """Why no sentence can answer, None where one may.
+
+        "Which is older, A or B?" compares; "than A or B" and "which older boat" do not.
+        """
+        beyond = find_beyond(self.text, self.language)
+        if beyond in (None, Beyond.CLOSED) and self.doc is not None:
+            tokens = {token.lower_ for token in self.doc}
+            if "or" in tokens and "than" not in tokens and any(map(_rates, self.doc)):
+                return Beyond.COMPARISON
+        return beyond
 
     @property
     def is_extreme(self) -> bool:
         """True if it asks for the most or least of something, in English."""
-        return self.doc is not None and any(token.tag_ in ("JJS", "RBS") for token in self.doc)
+        return self.doc is not None and any(token.tag_ in _MOST for token in self.doc)
+
+    @property
+    def counted(self) -> str:
+        """The noun after "how many", "" without one."""
+        return find_counted(self.text)
+
+    @cached_property
+    def unmentioned(self) -> frozenset[str]:
+        """Words that a document need not have to be about them: those that ask, "largest", "anybody"."""
+        degrees = [token.lower_ for token in self.doc or ()
+                   if token.tag_ in (*_MORE, *_MOST) or token.pos_ == "PRON"]
+        return self.asking_words.union(degrees)
 
     @property
     def is_closed(self) -> bool:
         """True if it begins as questions of yes and no do."""
         return begins(self.text, "closed")
+
+
+def _rates(token: "Token") -> bool:
+    """Return True for a comparative that is said of things, as in "which is older"."""
+    return token.tag_ in _MORE and (token.dep_ != "amod" or token.lower_ in ("more", "less"))
 
 
 @lru_cache(64)
@@ -153,6 +178,7 @@ def _find_themes(doc: "Doc") -> Iterator[str]:
             yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
 
 
+_MORE, _MOST = ("JJR", "RBR"), ("JJS", "RBS")  # tags of comparatives and superlatives
 WH = frozenset(("WDT", "WP", "WP$", "WRB"))
 """Tags of words that ask."""
 FEW = 3  # words of content below which a question without a name leans on what is before it
