@@ -265,6 +265,22 @@ def test_a_pdf_keeps_pages_and_bookmarks():
     ]
 
 
+@pytest.mark.parametrize(("lines", "large", "title"), [
+    (("Oxygen in the", "inner fjord"), 2, "Oxygen in the inner fjord"),
+    (("Oxygen in the", "inner fjord"), 1, "Oxygen in the"), (("Oxygen", "inner fjord"), 1, "report"),
+    (("Oxygen in the", "inner fjord"), 0, "report"), (("Oxygen in the " * 20,), 1, "report")])
+def test_the_largest_words_of_a_page_title_a_pdf_without_another_title(lines, large, title):
+    sized = [(17 if place < large else 12, line) for place, line in enumerate(lines)]
+    sized += [(12, "Final report of the county on water, which"), (12, "was sampled at nine stations. The oxygen"),
+              (12, "fell from five to two milligrams a litre.")]
+    stream = b"".join(b"BT /F1 %d Tf 72 %d Td (%b) Tj ET " % (size, 720 - 20 * place, line.encode())
+                      for place, (size, line) in enumerate(sized))
+    document = only("report.pdf", pdf_of_streams(stream))
+    assert document.title == title
+    assert (f"{title}\n\n" in document.text) == (title != "report")
+    assert only("report.pdf", pdf_with(pdf_of_streams(stream), title="A life")).title == "A life"
+
+
 def test_words_of_a_pdf_that_only_space_divides_are_words():
     stream = b"BT /F1 12 Tf 72 720 Td [(Ada)-280(wrote)-310(pro)12(grams.)] TJ ET"
     assert only("set.pdf", pdf_of_streams(stream)).text == "Ada wrote programs."

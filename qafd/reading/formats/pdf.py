@@ -21,7 +21,7 @@ from qafd.reading.text.plaintext import clean, has_digit, one_line
 if TYPE_CHECKING:
     import pypdfium2
     from PIL import Image
-    from pypdfium2 import PdfBookmark, PdfDocument
+    from pypdfium2 import PdfBookmark, PdfDocument, PdfTextPage
 
 
 _BOOKMARKS = 10_000
@@ -29,6 +29,9 @@ _LETTERS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl",
 _LETTERS |= {0x02: "-\n", 0xFFFE: "-\n"}  # what PDFium has for a hyphen at the end of a line
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlc]+\s*$")  # from an entry of the contents to its page
 _RECTANGLES = 5_000  # of text on a page; one with more is a drawing
+_TITLE, _TITLE_WITHIN = 200, 5_000  # characters of a printed title, and of the page that it is sought in
+_LARGE = 1.3  # times the usual height of letters, from which the largest are a title
+_ALIKE = 0.04  # relative difference of the heights of letters of one size
 _APART = 1.5  # of the usual distance of lines, between a running line and the others
 
 
@@ -45,6 +48,7 @@ class _PageText:
     text: str
     edges: tuple[_Edge, ...] = ()
     tables: Sequence[Sequence[Sequence[TableCell]]] = ()
+    title: str = ""
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
@@ -56,9 +60,15 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     bookmarks = list(islice(pdf.get_toc(), _BOOKMARKS))
     headings = _headings_by_page(bookmarks)
     draft = DocumentDraft("pdf", limits)
-    draft.title = worthy_title(_metadata_title(pdf)) or worthy_title(_only_bookmark(bookmarks))
+    printed = pages[0].title if pages else ""
+    draft.title = (worthy_title(_metadata_title(pdf)) or worthy_title(_only_bookmark(bookmarks))
+                   or worthy_title(printed))
     for number, text in enumerate(map(_without_contents, _without_running_lines(pages))):
         draft.turn(number + 1)
+        if number == 0 and (found := _find_heading(printed, text)):
+            _add_text(text[: found.start()], pages[number], draft)
+            draft.add(printed)
+            text = text[found.end() :]
         for heading in headings.get(number, []):
             found = _find_heading(heading, text)
             if found:
@@ -111,7 +121,8 @@ def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], in
                 text = RightToLeft(text, page.get_width())
                 plain = _clean(text.get_text_bounded())
             layout = read_layout(pdf, page, text, plain)
-            pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables))
+            title = "" if number or isinstance(text, RightToLeft) else _print_title(text)
+            pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables, title))
             page.close()
         except PdfiumError:
             broken += 1
@@ -148,6 +159,27 @@ def _edges(text: PageText, box: tuple[float, float, float, float]) -> tuple[_Edg
         if abs(top - beside[1]) > _APART * usual and top - bottom < _APART * size:
             found.append(_Edge(_clean(text.get_text_bounded(bottom=bottom, top=top)), round(depth)))
     return tuple(found)
+
+
+def _print_title(text: "PdfTextPage") -> str:
+    """Return the words of a page in its largest letters if they are larger than most, and a few alone."""
+    from pypdfium2 import raw
+
+    runs: list[tuple[float, str]] = []  # the height of a run of letters in points, and its text
+    heights: list[float] = []
+    for place in range(min(text.count_chars(), _TITLE_WITHIN)):
+        letter = chr(raw.FPDFText_GetUnicode(text, place))
+        if not letter.isspace() and letter.isprintable():
+            _, bottom, _, top = text.get_charbox(place, loose=True)
+            heights.append(top - bottom)
+            if not runs or not math.isclose(runs[-1][0], heights[-1], rel_tol=_ALIKE):
+                runs.append((heights[-1], ""))
+        if runs:
+            runs[-1] = runs[-1][0], runs[-1][1] + letter
+    height, title = max(runs, key=lambda run: run[0], default=(0.0, ""))
+    title = one_line(title)
+    fits = len(title) <= _TITLE and len(title.split()) > 2
+    return title if fits and height >= _LARGE * median(heights) else ""
 
 
 def _metadata_title(pdf: "PdfDocument") -> str:
