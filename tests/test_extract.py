@@ -95,6 +95,9 @@ def test_a_given_name_that_is_a_small_word_needs_its_capital(text, name):
     ("Dear Rosa,\n\nThe mill was sold to Lindau GmbH. The GmbH pays in June.\n\nRegards,\nPiet Oudkerk",
      {"Rosa", "Lindau GmbH", "Piet Oudkerk"}),
     ("Mr. Lind sent MR images to Kew.", {"Lind", "MR", "Kew"}),
+    ("Hi Rosa,\n\nOn Tue, 12 Mar 2024 at 14:40, Piet Oudkerk wrote: the MAR pump costs EUR 40.",
+     {"Rosa", "Piet Oudkerk", "MAR"}),
+    ("Pump: Grebe\nPrice EUR: 40\nPaid: yes\n\nPump: Total\nPrice EUR: 90", {"Grebe"}),
     ("Die Lindau Pumpen GmbH baut hier. Die GmbH wurde von Karl Lindau in Konstanz gegründet und ist dort.",
      {"Lindau Pumpen GmbH", "Karl Lindau", "Konstanz"})])
 def test_legal_forms_and_the_words_of_letters_are_no_names_alone(text, names):

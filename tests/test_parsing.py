@@ -271,8 +271,9 @@ def test_a_pdf_keeps_pages_and_bookmarks():
     (("Oxygen in the", "inner fjord"), 0, "report"), (("Oxygen in the " * 20,), 1, "report")])
 def test_the_largest_words_of_a_page_title_a_pdf_without_another_title(lines, large, title):
     sized = [(17 if place < large else 12, line) for place, line in enumerate(lines)]
-    sized += [(12, "Final report of the county on water, which"), (12, "was sampled at nine stations. The oxygen"),
-              (12, "fell from five to two milligrams a litre.")]
+    sized += [(12, line) for line in ("Final report of the county on water, which",
+                                      "was sampled at nine stations. The oxygen",
+                                      "fell from five to two milligrams a litre.")]
     stream = b"".join(b"BT /F1 %d Tf 72 %d Td (%b) Tj ET " % (size, 720 - 20 * place, line.encode())
                       for place, (size, line) in enumerate(sized))
     document = only("report.pdf", pdf_of_streams(stream))

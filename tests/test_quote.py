@@ -135,7 +135,8 @@ def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path):
     ("How many masts has the Fulmar?", None), ("How many orders did the crane lift take?", Beyond.TOTAL)])
 def test_rows_are_not_counted_by_one_of_them(question, beyond, tmp_path):
     knowledge = KnowledgeGraph(tmp_path / "orders.db")
-    knowledge.add_text("orders.csv", "Number,Boat,Masts,Amount,Paid\nO-1,Fulmar,2,480,yes\nO-2,Petrel,1,90,no\n")
+    knowledge.add_text("orders.csv", "Number,Boat,Masts,Amount,Paid\n"
+                                       "O-1,Fulmar,2,480,yes\nO-2,Petrel,1,90,no\n")
     assert knowledge.answer(question).beyond == beyond
 
 

@@ -7,7 +7,15 @@ from itertools import groupby
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from qafd.plan.kinds import Asked, Beyond, begins, find_asked, find_asking_words, find_beyond, find_counted
+from qafd.plan.kinds import (
+    Asked,
+    Beyond,
+    begins,
+    find_asked,
+    find_asking_words,
+    find_beyond,
+    find_counted,
+)
 from qafd.reading.names.cjk import TERM
 from qafd.reading.names.foreign import names_of
 from qafd.reading.names.languages import ENGLISH, function_words, language_of

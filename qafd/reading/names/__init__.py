@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TYPES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT",
                    "WORK_OF_ART", "LAW", "LANGUAGE"})
 UNTYPED = "PROPN"
-RULES = "local-25"
+RULES = "local-26"
 """What these rules are called in the log; see `LocalExtractor.name`."""
 
 VALUE_WORDS = 3  # of a value in a row that can be a name as a whole
@@ -177,7 +177,7 @@ def _spans(sentence: "Span") -> list[tuple["Span", str]]:
 
 def _without_address(span: "Span") -> "Span":
     """Return a name without the word that a letter opens with: "Dear Rosa"."""
-    return span[1:] if len(span) > 1 and span[0].lower_ in ("dear", "hello") else span
+    return span[1:] if len(span) > 1 and span[0].lower_ in ("dear", "hello", "hi") else span
 
 
 def _with_given(span: "Span", sentence: "Span") -> "Span":
