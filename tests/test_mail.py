@@ -68,6 +68,15 @@ def test_a_greeting_a_quotation_and_the_line_above_it_are_paragraphs():
         "is the boat dry?", "It is new."]
 
 
+@pytest.mark.parametrize(("subject", "title"), [
+    ("Re: Re: The boat", "The boat"), ("AW: Fwd: [crew] The boat", "[crew] The boat"),
+    ("RE[2]:The boat", "The boat"), ("Reef: The boat", "Reef: The boat"), ("Re:", "Re:")])
+def test_a_mail_is_titled_without_the_marks_of_a_reply(subject, title):
+    document = read("x.eml", mail(subject).as_bytes())
+    assert (document.title, document.marks[0].heading) == (title, title)
+    assert f"Subject: {subject}" in document.text
+
+
 def test_the_mails_of_a_mailbox_are_documents(tmp_path):
     box = mailbox.mbox(tmp_path / "box")
     texts = ["The boat leaks.\nFrom May on it is dry.", "It is dry.", "Good."]

@@ -32,6 +32,7 @@ _QUOTE = re.compile(r"(?:> ?)+")
 _GREETING = re.compile(r"[^.:;]{1,40},")  # "Dear Anna,"
 _SENDER = ("from", "von", "de", "da")
 _SUBJECT = ("subject", "re", "betreff", "objet", "asunto", "oggetto")
+_REPLY = re.compile(r"^(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv|antw)(?:\[\d+\])?\s*:\s*)+(?=\S)", re.IGNORECASE)
 _SHOWN = frozenset((
     *_SENDER, *_SUBJECT, "to", "an", "à", "para", "a", "cc", "date", "sent", "datum", "gesendet",
     "envoyé", "fecha", "enviado", "data", "inviato",
@@ -96,8 +97,9 @@ def add_fields(fields: Fields, draft: DocumentDraft) -> None:
     shown = [(name, value) for name, value in fields if value and name.lower() in _SHOWN]
     for name, value in shown:
         if name.lower() in _SUBJECT:
-            draft.title = draft.title or (value if draft.empty else "")
-            draft.turn(None, value)
+            subject = _REPLY.sub("", value)
+            draft.title = draft.title or (subject if draft.empty else "")
+            draft.turn(None, subject)
     draft.add(row_text([name for name, _ in shown], [value for _, value in shown]))
 
 
