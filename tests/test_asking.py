@@ -43,9 +43,47 @@ def test_the_clause_that_is_asked_is_read(before, clause):
     "Who knows where the treasure is buried?",
     "Tell me about the lock gate. Be brief.",  # no question
     "The lock gate",
+    "Are you there when the ferry leaves?",  # nothing is requested
+    "Good oars cost 40 crowns. Who sells them at the market by the bridge?",  # numbers are compared
 ])
 def test_what_a_question_needs_stays(text):
     assert asking(text) == text
+
+
+@pytest.mark.parametrize(("text", "named", "themes"), [
+    ("Who sailed the Grey Heron to Port Anson?", ["Grey Heron", "Port Anson"], ("sailed",)),
+    ("Where does Mr. Osei keep spare oars?", ["Osei"], ("Mr", "spare oars")),
+    ("Describe Ada Quoll's boats", ["Ada Quoll's"], ("Describe", "boats")),
+    ("Which HBX-operated ferry leaks?", ["HBX"], ("ferry leaks",)),
+    ("Was Kim Jong-un there after I've left?", ["Kim Jong-un"], ("I've left",)),
+    ("WHO SAILED THE GREY HERON?", [], ("SAILED", "GREY HERON")),
+    ("who sailed the grey heron", [], ("sailed", "grey heron")),
+])
+def test_names_have_capitals_and_themes_are_the_words_between(text, named, themes):
+    parse = parse_question(text)
+    assert [phrase.text for phrase in parse.named] == named
+    assert [text[phrase.start:phrase.end] for phrase in parse.named] == named
+    assert parse.themes == themes
+
+
+@pytest.mark.parametrize(("text", "word", "thing"), [
+    ("Where is the glacier?", "glacier", True), ("Which lanterns leak?", "lanterns", True),
+    ("What does the zeppelinade need?", "zeppelinade", True), ("Who founded it?", "founded", False),
+    ("Who runs the ferry?", "runs", False), ("What is the cost of oars?", "cost", True),
+    ("What does it cost?", "cost", False), ("Where does Mr. Osei live?", "osei", True),
+    ("Where does Mr. Osei live?", "live", False), ("Was it on 2031-04-05?", "2031", False),
+    ("Wer baute die Schleuse am Kanal?", "baute", False),
+])
+def test_names_and_nouns_are_things(text, word, thing):
+    assert parse_question(text).names_thing(word) == thing
+
+
+@pytest.mark.parametrize(("text", "extreme"), [
+    ("Which is the largest dock?", True), ("Who has the most oars?", True), ("Which ferry is best?", True),
+    ("Which is the biggest?", True), ("Who owns the forest?", False), ("Is Ben honest?", False),
+    ("Which guest came last?", False), ("Welches Haus ist am größten?", False)])
+def test_superlatives_are_forms_of_adjectives(text, extreme):
+    assert parse_question(text).is_extreme == extreme
 
 
 def test_a_sentence_with_a_known_name_stays():

@@ -9,6 +9,7 @@ from rapidfuzz.distance import OSA
 from qafd.graph import Graph
 from qafd.plan.linking import Names, is_misspelled, link_names, names_of
 from qafd.plan.question import parse_question
+from qafd.plan.spelling import Vocabulary
 from qafd.reading.text import canonical
 from qafd.reasons import NoticeKind, notice
 
@@ -60,6 +61,21 @@ def test_a_name_that_no_entity_has_is_told_unless_a_dictionary_has_its_words(
         question, told):
     notices = linked(names_in("Ada", "Rome"), question).notices
     assert [(one.kind, one.values) for one in notices] == ([told] if told else [])
+
+
+@pytest.mark.parametrize("mentioned", [True, False])
+def test_a_name_that_passages_mention_is_not_told_unknown(mentioned):
+    question = "Where is Port Anson?"
+    asked = []
+
+    def heard(text):
+        asked.append(text)
+        return mentioned
+
+    links = link_names(parse_question(question), names_in("Ada"), [], lambda _: np.ones(2, np.float32),
+                       Vocabulary(heard))
+    assert asked[0] == '"Port Anson"'  # as a phrase
+    assert [one.kind for one in links.notices] == ([] if mentioned else [NoticeKind.NAME_UNKNOWN])
 
 
 def test_unknown_names_beyond_four_are_counted():

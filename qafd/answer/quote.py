@@ -10,7 +10,7 @@ from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose
 from qafd.plan.kinds import Asked, Beyond, rate_kind
 from qafd.plan.question import parse_question
-from qafd.reading.text.bm25 import content_words, stems, words
+from qafd.reading.text.bm25 import stems, words
 from qafd.reading.text.lines import is_row, row_cells
 from qafd.reading.text.plaintext import has_digit
 from qafd.reading.text.scripts import length
@@ -69,21 +69,19 @@ def find_unknown(plan: QueryPlan, store: Workspace) -> tuple[str, ...]:
     """Return the words of the question's names and things that no document has in any form.
 
     The kind of thing asked for, as in "which country", is not among them: answers seldom
-    repeat it. In other languages than English only names count: we know no other forms of their words.
+    repeat it.
     """
     parse = parse_question(plan.words)
-    found: dict[str, None] = {}
-    for keyword in plan.keywords:
-        if keyword.level == "low" or parse.is_english:
-            for word in content_words(keyword.text):
-                # The "s" of "Steve Jobs's" is no word that a document could mention.
-                letter = len(word) == 1 and word.isascii() and word.isalpha()
-                if not letter and word not in parse.unmentioned and not store.passages.has_word(word):
-                    found[word] = None
+    found = set()
+    for word in parse.content:
+        # The "s" of "Steve Jobs's" is no word that a document could mention.
+        letter = len(word) == 1 and word.isascii() and word.isalpha()
+        if not letter and not store.passages.has_word(word) and parse.names_thing(word):
+            found.add(word)
     unknown: list[str] = []
     last = 0  # end of the last unknown word: names of several words stay whole
     for match in re.finditer(r"\w+", plan.words):
-        if found.keys() & set(words(match[0])):
+        if not found.isdisjoint(words(match[0])):
             if unknown and plan.words[last:match.start()] == " ":
                 unknown[-1] += f" {match[0]}"
             else:

@@ -20,7 +20,6 @@ from qafd.app.middleware import Addresses, Compression, OwnNames, SafeHeaders
 from qafd.app.pages import PAGES
 from qafd.errors import ParameterError
 from qafd.models.embedder import local_embedder
-from qafd.reading.names.tagger import tagger
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -88,12 +87,11 @@ def _prepare() -> None:
     import_module("qafd.app.explore")
     # Streamlit would take the folder pages/ for a second navigation until app.py has run once.
     PagesManager.uses_pages_directory = False
-    threading.Thread(target=_load_models, daemon=True).start()
+    threading.Thread(target=_load_model, daemon=True).start()
 
 
-def _load_models() -> None:
-    local_embedder().embed(["a question"])  # first, since loading it needs 100 MB more for a moment
-    tagger()
+def _load_model() -> None:
+    local_embedder().embed(["a question"])
 
 
 if __name__ == "__main__":

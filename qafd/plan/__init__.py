@@ -31,7 +31,7 @@ _PUT_RIGHT = (NoticeKind.NAME_ALIKE, NoticeKind.WORD_ALIKE)
 
 
 class Planner:
-    """Reads questions against one graph, English ones with spaCy's small model.
+    """Reads questions against one graph.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ class Planner:
         `names` are the names of the graph in the question by longest match (lower-case terms
         only when there is no other), then stand-ins for names that the graph does not know
         (`qafd.plan.linking.Names.candidates`). Low-level keywords name things, high-level ones are
-        the other noun phrases.
+        the other
+        words, in runs.
 
         Raises
         ------

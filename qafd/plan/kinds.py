@@ -100,8 +100,7 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
     and so does any row of a table for an open question: each of its values may be asked for.
     """
     if asked in (Asked.NUMBER, Asked.TIME):
-        counts = frozenset(_phrases()[f"gives_{asked}"])
-        numbers = {word for word in words(text) if has_digit(word) or word in counts}
+        numbers = {word for word in words(text) if _counts(word, asked)}
         return float(not numbers.issubset(known))
     if asked in (Asked.REASON, Asked.MEANS) and _find(text, _phrases()[f"gives_{asked}"]) is not None:
         return 1.0
@@ -109,6 +108,15 @@ def rate_kind(asked: Asked, text: str, names: Iterable[SentenceName], known: Ite
     if not types.isdisjoint(_TYPES.get(asked, ())):
         return 1.0
     return 0.5 if types or asked == Asked.OPEN and is_row(text) else 0.0
+
+
+def is_number(word: str) -> bool:
+    """Return True if a word is a number from two on, in digits or letters."""
+    return _counts(word, Asked.NUMBER)
+
+
+def _counts(word: str, asked: Asked) -> bool:
+    return has_digit(word) or word in _phrases()[f"gives_{asked}"]
 
 
 def find_asking_words(question: str) -> frozenset[str]:

@@ -243,6 +243,7 @@ class Links:
     parse: QuestionParse
     names: Names
     found: list[FoundName]
+    vocabulary: Vocabulary | None = None
     others: dict[str, None] = field(default_factory=dict)
     told: list[Notice] = field(default_factory=list)
     respelled: list[Notice] = field(default_factory=list)
@@ -309,8 +310,10 @@ class Links:
             self.right[start, end] = right
 
     def _tell_unknown(self, phrase: Phrase, parts: Sequence[FoundName]) -> None:
-        """Note that no entity has a name, or only a part of it; unless one word may be none."""
+        """Note that no document mentions a name, or only a part of it; unless one word may be none."""
         name = _bare(phrase.text)
+        if self.vocabulary and self.vocabulary.heard(f'"{name}"'):
+            return
         known = [self.parse.text[part.start:part.end] for part in parts]
         strange = [word for word in set(name.split()).difference(" ".join(known).split())
                    if len(word) >= SHORTEST and not word.islower() and not is_in_dictionary(word.lower())]
@@ -362,9 +365,9 @@ def link_names(parse: QuestionParse, names: Names, found: Sequence[FoundName],
         it is by a slip, taken for a name or not; another one in small letters is read as the
         known word that is one slip away (`qafd.plan.spelling.right_word`).
     """
-    links = Links(parse, names, list(found))
+    links = Links(parse, names, list(found), vocabulary)
     for phrase in parse.named:
-        if not parse.common.issuperset(canonical(phrase.text).split()):  # a tagger takes "Whom" for a name
+        if not parse.common.issuperset(canonical(phrase.text).split()):
             links.link_name(phrase, embed)
     if vocabulary:
         taken = [(start, end) for _, start, end in (*links.found, *parse.named)] + list(links.right)

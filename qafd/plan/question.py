@@ -1,11 +1,11 @@
 """A question as it is read: once for each text, for everything that looks at its words."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import groupby
-from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 from qafd.plan.kinds import (
     Asked,
@@ -15,18 +15,24 @@ from qafd.plan.kinds import (
     find_asking_words,
     find_beyond,
     find_counted,
+    is_number,
 )
 from qafd.reading.names.cjk import TERM
-from qafd.reading.names.foreign import names_of
+from qafd.reading.names.foreign import names_of, sentences
 from qafd.reading.names.languages import ENGLISH, function_words, language_of
-from qafd.reading.names.tagger import tagger
+from qafd.reading.names.tagger import is_comparative, is_form, is_in_dictionary, is_superlative
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import content_words, stem, words
+from qafd.reading.text.scripts import is_unspaced
+from qafd.resources import lexicon
 
-if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span, Token
+FEW = 3  # words of content below which a question without a name leans on what is before it
 
-_READING = Lock()  # spaCy's pipelines add words to a shared vocabulary as they read
+_WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
+_OPENING = re.compile(r"(\w+) +(?=\w)")
+_CONTRACTED = re.compile("I['\u2019]\\w+")
+_QUALIFIED = re.compile(r"-[^\W\d_A-Z]\w{4,}$")  # "CBS-affiliated"
+_GREETED = re.compile(r"\w+(?: \w+)?[,!.:]+\s+(?=\w)")  # "Hello, " and "Good evening, "
 
 
 class Phrase(NamedTuple):
@@ -41,8 +47,8 @@ class Phrase(NamedTuple):
 class QuestionParse:
     """A question and its parse, each part of which is made when it is first read.
 
-    English questions are read by spaCy's small model without its finder of entities: of names, all that
-    counts is whether the graph has them.
+    No tagger reads a question: of names, all that counts is whether the graph has them, and no part of
+    speech changes which passages are found.
     """
 
     text: str
@@ -57,39 +63,52 @@ class QuestionParse:
         return self.language == ENGLISH
 
     @cached_property
-    def doc(self) -> "Doc | None":
-        """The text tagged and parsed, None for one that is not English."""
-        if not self.is_english:
-            return None
-        nlp, _ = tagger()
-        with _READING:
-            return nlp(self.text, disable=["ner"])
-
-    @cached_property
     def common(self) -> frozenset[str]:
         """Words that are no names."""
         return function_words(ENGLISH) | function_words(self.language)
 
     @cached_property
+    def _found(self) -> list[tuple[Phrase, bool]]:
+        """Its names, and its terms in scripts without capitals; True for a term."""
+        if self.text.isupper():  # capitals throughout mark no names
+            return []
+        found, _ = names_of(self.text, sentences(self.text), self.language)
+        phrases = [(Phrase(self.text[start:end], start, end), kind == TERM) for start, end, kind in found]
+        return [(phrase, is_term) for phrase, is_term in phrases if canonical(phrase.text)]
+
+    @cached_property
     def named(self) -> tuple[Phrase, ...]:
-        """Names by the look of them: runs of proper nouns."""
-        if self.doc is None:
-            return tuple(phrase for phrase, is_term in self._foreign if not is_term)
-        return tuple(_find_runs(self.doc))
+        """Names by the look of them: runs of words with a capital, without a request before them."""
+        found = []
+        for phrase, is_term in self._found:
+            opening = _OPENING.match(phrase.text)
+            asks = opening and opening[1].lower() in _requesting() | self.asking_words
+            start = opening.end() if opening and asks else 0
+            name = _QUALIFIED.sub("", phrase.text[start:])
+            if not is_term and (len(name) > 1 or is_unspaced(name)) and not _CONTRACTED.fullmatch(name):
+                found.append(Phrase(name, phrase.start + start, phrase.start + start + len(name)))
+        return tuple(found)
 
     @cached_property
     def themes(self) -> tuple[str, ...]:
-        """Noun phrases without their leading function words."""
-        if self.doc is None:
-            return tuple(phrase.text for phrase, is_term in self._foreign if is_term)
-        return tuple(_find_themes(self.doc))
+        """Terms, or the runs of words between names and common words."""
+        terms = [phrase.text for phrase, is_term in self._found if is_term]
+        return tuple(terms or self._find_runs())
 
-    @cached_property
-    def _foreign(self) -> list[tuple[Phrase, bool]]:
-        """The names and terms of a question in another language; True for a term."""
-        found, _ = names_of(self.text, [(0, len(self.text))], self.language)
-        phrases = [(Phrase(self.text[start:end], start, end), kind == TERM) for start, end, kind in found]
-        return [(phrase, is_term) for phrase, is_term in phrases if canonical(phrase.text)]
+    def _find_runs(self) -> Iterator[str]:
+        spans: list[tuple[int, int]] = []
+        end = -1  # of the run at work
+        for match in () if is_unspaced(self.text) else _WORD.finditer(self.text):
+            named = any(start < match.end() and match.start() < last for _, start, last in self.named)
+            if named or match[0].casefold() in self.common:
+                end = -1
+            elif end >= 0 and not self.text[end:match.start()].strip():
+                spans[-1] = (spans[-1][0], match.end())
+                end = match.end()
+            else:
+                spans.append(match.span())
+                end = match.end()
+        return (self.text[start:end] for start, end in spans)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -123,38 +142,41 @@ class QuestionParse:
         "Which is older, A or B?" compares; "than A or B" and "which older boat" do not.
         """
         beyond = find_beyond(self.text, self.language)
-        if beyond in (None, Beyond.CLOSED) and self.doc is not None:
-            tokens = {token.lower_ for token in self.doc}
-            if "or" in tokens and "than" not in tokens and any(map(_rates, self.doc)):
-                return Beyond.COMPARISON
+        chooses = self.is_english and "or" in self.words and "than" not in self.words
+        if beyond in (None, Beyond.CLOSED) and chooses and any(map(is_comparative, _find_predicates(self.text))):
+            return Beyond.COMPARISON
         return beyond
 
     @property
     def is_extreme(self) -> bool:
         """True if it asks for the most or least of something, in English."""
-        return self.doc is not None and any(token.tag_ in _MOST for token in self.doc)
+        return self.is_english and any(map(is_superlative, self.words))
 
     @property
     def counted(self) -> str:
         """The noun after "how many", "" without one."""
         return find_counted(self.text)
 
-    @cached_property
-    def unmentioned(self) -> frozenset[str]:
-        """Words that a document need not have to be about them: those that ask, "largest", "anybody"."""
-        degrees = [token.lower_ for token in self.doc or ()
-                   if token.tag_ in (*_MORE, *_MOST) or token.pos_ == "PRON"]
-        return self.asking_words.union(degrees)
-
     @property
     def is_closed(self) -> bool:
         """True if it begins as questions of yes and no do."""
         return begins(self.text, "closed")
 
+    def names_thing(self, word: str) -> bool:
+        """Return True if a word is of a name or, in English, of a thing: a noun by its form or its place.
 
-def _rates(token: "Token") -> bool:
-    """Return True for a comparative that is said of things, as in "which is older"."""
-    return token.tag_ in _MORE and (token.dep_ != "amod" or token.lower_ in ("more", "less"))
+        Words that ask and common ones are neither. In other languages we know no other forms of a word, so only names count.
+        """
+        if word in self.asking_words | self.common | lexicon("english", "indefinite"):
+            return False
+        if any(word in words(phrase.text) for phrase in self.named):
+            return True
+        if not self.is_english:
+            return False
+        if not is_in_dictionary(word):
+            return word.isalpha()
+        return is_form(word, "noun") and (not is_form(word, "verb") or any(
+            after == word and before in _before_nouns() for before, after in pairwise(words(self.text))))
 
 
 @lru_cache(64)
@@ -163,46 +185,28 @@ def parse_question(text: str) -> QuestionParse:
     return QuestionParse(text)
 
 
-def _find_runs(doc: "Doc") -> Iterator[Phrase]:
-    """Yield runs of proper nouns, with the hyphens between them."""
-    for is_proper, run in groupby(doc, lambda token: token.pos_ == "PROPN" or token.text == "-"):
-        tokens = [token for token in run if is_proper]
-        while tokens and tokens[0].text == "-":
-            tokens = tokens[1:]
-        while tokens and tokens[-1].text == "-":
-            tokens = tokens[:-1]
-        if tokens:
-            span = doc[tokens[0].i:tokens[-1].i + 1]
-            if canonical(span.text):
-                yield Phrase(span.text, span.start_char, span.end_char)
+def _find_predicates(text: str) -> Iterator[str]:
+    """Yield "more", "less" and the words that no other word but "or" follows, as in "which is older, A or B"."""
+    for found in re.finditer(r"\w+(?!\w| +(?!or\b)\w)|\b(?:more|less)\b", text.lower()):
+        yield found[0]
 
 
-def _find_themes(doc: "Doc") -> Iterator[str]:
-    for phrase in doc.noun_chunks:
-        tokens = list(phrase)
-        while tokens and (tokens[0].is_stop or not tokens[0].is_alpha):
-            tokens = tokens[1:]
-        if tokens:
-            yield doc.text[tokens[0].idx:tokens[-1].idx + len(tokens[-1])]
+def _requesting() -> frozenset[str]:
+    return lexicon("english", "requesting")
 
 
-_MORE, _MOST = ("JJR", "RBR"), ("JJS", "RBS")  # tags of comparatives and superlatives
-WH = frozenset(("WDT", "WP", "WP$", "WRB"))
-"""Tags of words that ask."""
-FEW = 3  # words of content below which a question without a name leans on what is before it
-_TALKERS = frozenset(("i", "we", "you"))
-_SUBJECTS = frozenset(("nsubj", "nsubjpass"))
-_CONTENT = frozenset(("NOUN", "PROPN", "VERB", "ADJ", "NUM"))
+def _before_nouns() -> frozenset[str]:
+    return lexicon("english", "before_nouns")
 
 
 def find_asking(parse: QuestionParse, find_names: Callable[[QuestionParse], Sequence[int]]) -> str:
     """Return the part of a text that asks, with its facts; all of it where nothing asks, or not in English.
 
     Of several sentences those with a question mark ask, or else those that express a wish to know. Of
-    "Could you tell me who wrote it?" the clause is kept. Sentences about the writer or the reader alone,
-    without a number, are left out, and so are greetings, thanks and requests. Those stay that have a
+    "Could you tell me who wrote it?" the clause is kept. Greetings, thanks and requests are left out, and
+    sentences about the writer or the reader without a number. Those stay that have a
     known name or precede a question that leans on them: a pronoun for something else comes before its
-    nouns, or it has no name and fewer than three words of content.
+    words of content, or it has no name and fewer than three of these.
 
     Parameters
     ----------
@@ -215,92 +219,77 @@ def find_asking(parse: QuestionParse, find_names: Callable[[QuestionParse], Sequ
     >>> find_asking(parse_question("Hi! Could you tell me who wrote the rules? Thanks."), lambda _: ())
     'who wrote the rules?'
     """
-    sentences = [] if parse.doc is None else list(parse.doc.sents)
-    asking = [one.text.endswith("?") for one in sentences]
+    if not parse.is_english:
+        return parse.text
+    bounds = sentences(parse.text)
+    texts = [parse.text[start:end].strip() for start, end in bounds]
+    asking = [text.endswith("?") for text in texts]
     if not any(asking):
-        asking = [_asked_clause(one) is not None for one in sentences]
+        asking = [_find_clause(text) > 0 for text in texts]
     if not any(asking):
         return parse.text
-    names = find_names(parse) if len(sentences) > 1 else ()
+    begun = find_names(parse) if len(bounds) > 1 else ()
+    named = [any(start <= name < end for name in begun) for start, end in bounds]
     parts: list[str] = []
-    for number, sentence in enumerate(sentences):
+    for number, text in enumerate(texts):
         if asking[number]:
-            parts.append(_without_opening(sentence))
+            parts.append(_without_opening(text))
             continue
-        before_question = number + 1 < len(sentences) and asking[number + 1]
-        if _has_name(sentence, names) or _tells_of_matter(list(sentence)) or (
-                before_question and _leans(sentences[number + 1], names)):
-            parts.append(sentence.text)
-    return " ".join(part.strip() for part in parts)
+        leaned_on = number + 1 < len(texts) and asking[number + 1] and not named[number + 1] and (
+            _leans(texts[number + 1]))
+        if named[number] or _tells_of_matter(words(text)) or leaned_on:
+            parts.append(text)
+    return " ".join(parts)
 
 
-def _without_opening(sentence: "Span") -> str:
+def _without_opening(sentence: str) -> str:
     """Return a sentence that asks, from the clause that is asked or from the words after a greeting."""
-    clause = _asked_clause(sentence)
-    if clause is not None:
-        return sentence.doc[clause.left_edge.i:sentence.end].text
-    greeted = False
-    for token in sentence:
-        if _in_interjection(token):
-            greeted = True
-        elif token.dep_ != "punct":
-            return sentence.doc[token.i:sentence.end].text if greeted else sentence.text
-    return sentence.text
+    greeting = _GREETED.match(sentence)
+    if greeting and not lexicon("english", "greeting").isdisjoint(words(greeting[0])):
+        sentence = sentence[greeting.end():]
+    return sentence[_find_clause(sentence):]
 
 
-def _in_interjection(token: "Token") -> bool:
-    return token.dep_ == "intj" or any(one.dep_ == "intj" for one in token.ancestors)
+def _find_clause(sentence: str) -> int:
+    """Return where "who wrote it" begins in "Could you tell me who wrote it?", else 0.
+
+    Before it only common words, words for writer and reader, and verbs that request occur.
+    """
+    common = function_words(ENGLISH) | lexicon("english", "greeting")
+    before: list[str] = []
+    start = 0
+    for match in _WORD.finditer(sentence):
+        word = match[0].lower()
+        if word == "whether" or word in lexicon("english", "questioning"):
+            requests = not _requesting().isdisjoint(before) and not _talkers().isdisjoint(before)
+            in_which = bool(before) and before[-1] in lexicon("english", "prepositions")
+            return (start if in_which else match.start()) if requests else 0
+        if word not in common | _talkers() | _requesting():
+            return 0
+        before.append(word)
+        start = match.start()
+    return 0
 
 
-def _asked_clause(sentence: "Span") -> "Token | None":
-    """Return the verb of "who wrote it" in "Could you tell me who wrote it?", before which only writer and
-    reader occur."""
-    for token in sentence:
-        if token.dep_ == "ccomp" and _opens_question(token.left_edge):
-            before = list(sentence.doc[sentence.start:token.left_edge.i])
-            if not any(_opens_question(one) or _is_content(one) for one in before) and not (
-                    _tells_of_matter(before)):
-                return token
-    return None
+def _talkers() -> frozenset[str]:
+    return lexicon("english", "talkers")
 
 
-def _opens_question(token: "Token") -> bool:
-    if token.pos_ == "ADP" and token.i + 1 < len(token.doc):  # "in which year"
-        token = token.nbor()
-    return token.tag_ in WH or token.lower_ == "whether"
-
-
-def _is_content(token: "Token") -> bool:
-    return token.pos_ in ("NOUN", "PROPN", "NUM") and not _in_interjection(token)
-
-
-def _tells_of_matter(sentence: Sequence["Token"]) -> bool:
+def _tells_of_matter(sentence: Sequence[str]) -> bool:
     """Return True if the subject is not the writer or reader, or numbers are given of them, with which
     texts are compared."""
-    subjects = [token.lower_ for token in sentence if token.dep_ in _SUBJECTS]
-    if any(subject not in _TALKERS for subject in subjects):
-        return True
-    return bool(subjects) and any(token.pos_ == "NUM" for token in sentence)
-
-
-def _has_name(sentence: "Span", names: Sequence[int]) -> bool:
-    return any(sentence.start_char <= start < sentence.end_char for start in names)
-
-
-def _leans(sentence: "Span", names: Sequence[int]) -> bool:
-    """Return True if a question needs the sentence before it to be understood."""
-    if _has_name(sentence, names):
+    if not lexicon("english", "greeting").isdisjoint(sentence):
         return False
-    content = sum(token.pos_ in _CONTENT for token in sentence)
-    return content < FEW or _points_back(sentence)
+    if any(map(is_number, sentence)):
+        return True
+    opens = sentence[:1] and sentence[0] in lexicon("english", "openers")
+    return bool(opens) and _talkers().isdisjoint(sentence)
 
 
-def _points_back(sentence: Iterable["Token"]) -> bool:
-    """Return True if a pronoun of the third person comes before all nouns."""
-    for token in sentence:
-        if token.pos_ in ("NOUN", "PROPN"):
-            return False
-        if token.pos_ == "PRON" and ("3" in token.morph.get("Person", [])
-                                     or "Dem" in token.morph.get("PronType", [])):
-            return True
-    return False
+def _leans(question: str) -> bool:
+    """Return True if a question without a name needs the sentence before it to be understood."""
+    content = content_words(question)
+    if len(content) < FEW:
+        return True
+    asked = words(question)
+    return not lexicon("english", "referring").isdisjoint(asked[:asked.index(content[0])])

