@@ -67,7 +67,8 @@ def test_names_have_capitals_and_themes_are_the_words_between(text, named, theme
 
 
 @pytest.mark.parametrize(("text", "word", "thing"), [
-    ("Where is the glacier?", "glacier", True), ("Which lanterns leak?", "lanterns", True),
+    ("Where is the glacier?", "glacier", True), ("Are lanterns lit?", "lanterns", True),
+    ("Which lanterns leak?", "lanterns", False), ("Does anybody row?", "anybody", False),
     ("What does the zeppelinade need?", "zeppelinade", True), ("Who founded it?", "founded", False),
     ("Who runs the ferry?", "runs", False), ("What is the cost of oars?", "cost", True),
     ("What does it cost?", "cost", False), ("Where does Mr. Osei live?", "osei", True),

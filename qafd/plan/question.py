@@ -186,9 +186,8 @@ def parse_question(text: str) -> QuestionParse:
 
 
 def _find_predicates(text: str) -> Iterator[str]:
-    """Yield "more", "less" and the words that no other word but "or" follows, as in "which is older, A or B"."""
-    for found in re.finditer(r"\w+(?!\w| +(?!or\b)\w)|\b(?:more|less)\b", text.lower()):
-        yield found[0]
+    """Yield "more", "less" and the words that only "or" may follow, as "older" in "which is older, A or B"."""
+    yield from re.findall(r"\w+(?!\w| +(?!or\b)\w)|\b(?:more|less)\b", text.lower())
 
 
 def _requesting() -> frozenset[str]:

@@ -143,11 +143,6 @@ def is_in_dictionary(word: str) -> bool:
                for ending, base in _endings())
 
 
-def is_verb(word: str) -> bool:
-    """Return True if WordNet has a word in small letters as a verb."""
-    return word in _index("verb")
-
-
 def is_superlative(word: str) -> bool:
     """Return True for "most" and "largest"."""
     return word in ("most", "least", "best", "worst") or _is_degree(word, "est")
