@@ -143,8 +143,8 @@ class QuestionParse:
         """
         beyond = find_beyond(self.text, self.language)
         chooses = self.is_english and "or" in self.words and "than" not in self.words
-        if beyond in (None, Beyond.CLOSED) and chooses and any(map(is_comparative, _find_predicates(self.text))):
-            return Beyond.COMPARISON
+        if beyond in (None, Beyond.CLOSED) and chooses:
+            return Beyond.COMPARISON if any(map(is_comparative, _find_predicates(self.text))) else beyond
         return beyond
 
     @property
@@ -165,7 +165,8 @@ class QuestionParse:
     def names_thing(self, word: str) -> bool:
         """Return True if a word is of a name or, in English, of a thing: a noun by its form or its place.
 
-        Words that ask and common ones are neither. In other languages we know no other forms of a word, so only names count.
+        Words that ask and common ones are neither. In other languages we know no other forms of a
+        word, so only names count.
         """
         if word in self.asking_words | self.common | lexicon("english", "indefinite"):
             return False
@@ -186,7 +187,7 @@ def parse_question(text: str) -> QuestionParse:
 
 
 def _find_predicates(text: str) -> Iterator[str]:
-    """Yield "more", "less" and the words that only "or" may follow, as "older" in "which is older, A or B"."""
+    """Yield "more", "less" and words that only "or" may follow: "older" in "which is older, A or B"."""
     yield from re.findall(r"\w+(?!\w| +(?!or\b)\w)|\b(?:more|less)\b", text.lower())
 
 
