@@ -42,7 +42,7 @@ def scores_of(retrieval):
 
 
 @pytest.mark.parametrize(("alpha", "facts"), [(2.0, 1), (2.0, 2), (6.0, 1)])
-def test_a_passage_scores_two_lazy_steps_and_its_own_x(corpus, plan, alpha, facts):
+def test_a_passage_scores_two_steps_that_return_halfway_and_its_own_x(corpus, plan, alpha, facts):
     graph = corpus.graph
     gates = Gates(Weights.of_variant("hybrid"), plan.embedding, similarity=Similarity("shift"))
     weight = dense_weights(graph.layer(LAYER), gates)
@@ -65,7 +65,7 @@ def test_a_passage_scores_two_lazy_steps_and_its_own_x(corpus, plan, alpha, fact
     step = matrix / matrix.sum(axis=0)
     walk = share
     for _ in range(2):
-        walk = (walk + step @ walk) / 2
+        walk = (share + step @ walk) / 2
     expected = walk + 0.2 * x
     found = MultiHop(alpha=alpha, facts=facts, pushes=100_000).retrieve(corpus, plan)
     assert scores_of(found) == pytest.approx(

@@ -36,13 +36,16 @@ class MultiHop(Method):
     The graph and the sources are those of HippoRAG 2: phrases and passages; the phrases of the
     facts nearest to the question, each by the mean of its facts over the number of its passages;
     all passages by .05 times their scaled similarity. Capacities are degrees scaled to sum 10, and
-    `alpha` is the mass in all. x begins as two steps of a lazy walk from the sources and rises by `step`
-    times the increase by `pushes` pushes of Algorithm 2; passages are ranked by it.
+    `alpha` is the mass in all. x begins as two steps of a walk that returns to the sources with
+    probability one half, and rises by `step` times the increase by `pushes` pushes of Algorithm 2;
+    passages are ranked by it.
 
-    There is no certificate: the pushes stop with excess left. Deviations: the node with most
-    excess is pushed, so that a question has one answer; a fact is as near as its two ends, for its
-    sentence has no vector; in place of a model, a rule filters the facts: those with an end that
-    the question names, where there are any.
+    There is no certificate: the pushes stop with excess left. Deviations: `alpha` fits, where the code
+    pours it times all capacity; the node with most excess is pushed, so that a question has one
+    answer; the walk takes the question's weights, as an option of the code does, and x rises by them
+    too, not by those of the graph; a fact is as near as its two ends, for its sentence has no vector; in
+    place of a model, a rule filters the facts: those with an end that the question names, where there
+    are any.
     """
 
     label: ClassVar[str] = "QAFD, multi-hop system"
@@ -75,7 +78,7 @@ class MultiHop(Method):
         sources = np.flatnonzero(share)
         sink = np.maximum(layer.degree, 1).astype(np.float64)
         sink *= HELD / max(sink.sum(), 1.0)
-        score = walk_lazily(layer, entry_weights(layer, gates), share)
+        score = walk_back(layer, entry_weights(layer, gates), share)
         joined = sources[layer.degree[sources] > 0]
         trace = push_freely(layer, gates, joined, self.alpha * share[joined], sink,
                             Pushing("largest", RELEASED.epsilon, int(self.pushes)))
@@ -142,12 +145,11 @@ def nearest_facts(graph: Graph, plan: QueryPlan, count: int, named: bool = False
     return np.stack([u[best], v[best]], axis=1).astype(np.int64), cosines[best]
 
 
-def walk_lazily(layer: Graph, weight: Floats, share: Floats) -> Floats:
-    """Return the shares after two steps of a lazy walk: half stays, half goes on along the weights."""
+def walk_back(layer: Graph, weight: Floats, share: Floats) -> Floats:
+    """Return shares after two steps of a walk: half returns to the sources, half goes along the weights."""
     total = strengths(layer, weight)
+    score = share
     for _ in range(2):
-        onward = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
-        moved = np.bincount(layer.starts, weight * onward[layer.neighbors], len(layer))
-        share = np.where(total > 0, (share + moved) / 2, share)
-    return share
-
+        onward = np.divide(score, total, out=np.zeros_like(score), where=total > 0)
+        score = (share + np.bincount(layer.starts, weight * onward[layer.neighbors], len(layer))) / 2
+    return score
