@@ -1,6 +1,5 @@
 """Pages of the app without a browser: open one, read it, press its buttons."""
 
-import time
 
 from streamlit.testing.v1 import AppTest
 
@@ -29,15 +28,6 @@ def shown(app):
     """All text of a page, without the backslashes that keep it from being markup."""
     return "\n".join(str(getattr(e, "body", None) or e.value)
                      for kind in KINDS for e in app.get(kind)).replace("\\", "")
-
-
-def run_until(app, true, seconds=60):
-    """Run a page again and again, as it runs itself, until something is true of it."""
-    deadline = time.monotonic() + seconds
-    while not true(app):
-        assert time.monotonic() < deadline, shown(app)
-        time.sleep(0.1)  # what it waits for is done beside it
-        app.run()
 
 
 def press(app, label):

@@ -44,19 +44,21 @@ def rational_mass(w, delta, x):
 
 
 def _gauss(w, delta, t, inside):
-    """L_SS^-1 (Delta - T)_S by Gauss and Jordan."""
-    k = len(inside)
+    """L_SS^-1 (Delta - T)_S."""
     rows = [[-w[i].get(j, Fraction(0)) for j in inside] + [delta[i] - t[i]] for i in inside]
     for a, i in enumerate(inside):
         rows[a][a] = sum(w[i].values(), Fraction(0))
-    for a in range(k):
-        pivot = rows[a][a]
-        rows[a] = [value / pivot for value in rows[a]]
-        for b in range(k):
-            if b != a and rows[b][a]:
-                factor = rows[b][a]
-                rows[b] = [p - factor * q for p, q in zip(rows[b], rows[a], strict=True)]
-    return [row[k] for row in rows]
+    return solve_exactly(rows)
+
+
+def solve_exactly(rows):
+    """The solution of a system by Gauss and Jordan; a row has its right side last."""
+    for a, pivoting in enumerate(rows):
+        rows[a] = [value / pivoting[a] for value in pivoting]
+        for b, row in enumerate(rows):
+            if b != a and row[a]:
+                rows[b] = [p - row[a] * q for p, q in zip(row, rows[a], strict=True)]
+    return [row[-1] for row in rows]
 
 
 def toward(*cosines):

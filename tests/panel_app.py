@@ -1,13 +1,13 @@
 """A page that draws made-up retrievals, to look at the component and to test it.
 
 `streamlit run tests/panel_app.py` (with the repository on PYTHONPATH unless qafd is
-installed), then e.g. `/?panels=4&mass=3`, `/?sample=150`, `/?sample=hostile`.
+installed), then e.g. `/?panels=4&mass=3` or `/?sample=hostile`.
 """
 
 from dataclasses import replace
 
 import streamlit as st
-from panel_example import apple, hostile, large
+from panel_example import apple, hostile
 
 from qafd.app.component import panels, read_selection
 from qafd.view.drawing import Caption, Drawing, Look, scale_of
@@ -30,11 +30,8 @@ thickness = "weight" if st.toggle("thickness by weight") else "flow"
 
 
 def retrieve(sample, mass, method):
-    """What one method brings of "apple", "hostile" or a random graph of so many nodes."""
-    if sample == "apple":
-        return apple(mass, method)
-    return replace(hostile(mass) if sample == "hostile" else large(int(sample), mass),
-                   method=method)
+    """What one method brings of "apple" or "hostile"."""
+    return apple(mass, method) if sample == "apple" else replace(hostile(mass), method=method)
 
 
 @st.cache_data(max_entries=8)

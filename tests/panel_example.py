@@ -1,6 +1,5 @@
 """Made-up retrievals of the Apple and Amazon kind for the tests of the picture."""
 
-import math
 import random
 
 from qafd.reasons import given_reason
@@ -115,18 +114,3 @@ def hostile(mass):
     links = [(ids[0], other, "relation", "<i>word</i>") for other in ids[1:]]
     return diffused(kinds, dict(zip(ids, [*names, "__proto__", "toString"], strict=True)), links,
                     (ids[0], ids[1], ids[3]), 1 + mass / 2)
-
-
-def large(size, mass):
-    """A random graph of `size` nodes and about 2.4 edges for each."""
-    rng = random.Random(size)
-    ids = [f"n{i}" for i in range(size)]
-    pairs = {(ids[i], ids[rng.randrange(i)]) for i in range(1, size)}
-    while len(pairs) < 2.4 * size:
-        i = rng.randrange(1, size)
-        pairs.add((ids[i], ids[int(i * rng.random() ** 2)]))
-    kinds = {node: "passage" if i % 5 == 4 else "entity" for i, node in enumerate(ids)}
-    names = {node: f"{rng.choice('ABCDEFGHKLMNPRST')}{'aeiou'[i % 5]}{rng.choice('lmnrst')}"
-                   f"{['ia', 'on', 'er', 'um', 'is'][i % 5]} {i}" for i, node in enumerate(ids)}
-    links = [(u, v, "relation", "knows") for u, v in sorted(pairs)]
-    return diffused(kinds, names, links, tuple(ids[:3]), 0.5 * math.log2(size) + mass / 2)

@@ -28,14 +28,6 @@ def _server():
     return server
 
 
-def postgres_database(name):
-    """The URL of a database of the server that was just made."""
-    server = _server().get_uri()
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    return server.replace("/postgres?", f"/{name}?")
-
-
 def postgres_url(name):
     """The URL of a workspace that does not exist (any more)."""
     server = _server().get_uri()

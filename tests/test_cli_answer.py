@@ -64,10 +64,6 @@ def test_a_model_reads_each_statement_again_on_request(verdict, said, db, server
     assert len(server.bodies) == (3 if verdict == "perhaps" else 2)  # what was read is paid for once
 
 
-def test_a_check_needs_a_model(db):
-    assert main(["answer", BORN, "--db", db, "--check"]) == 2
-
-
 def test_a_written_answer_is_in_the_ledger_and_paid_for_once(db, server, capsys):
     for _ in range(2):
         assert main(["answer", BORN, "--db", db, "--model", "tiny", "--base-url", server.url, *RULES]) == 0
@@ -163,8 +159,9 @@ def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(db, server, capsys
     assert "Written by tiny" in capsys.readouterr().out
 
 
-def test_a_plan_by_a_model_needs_one(db, server):
-    assert main(["answer", BORN, "--db", db, "--plan", "model"]) == 2
+@pytest.mark.parametrize("options", [["--check"], ["--plan", "model"]])
+def test_a_check_and_a_plan_by_a_model_need_one(options, db, server):
+    assert main(["answer", BORN, "--db", db, *options]) == 2
     assert not server.bodies
 
 

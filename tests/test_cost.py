@@ -16,7 +16,6 @@ from qafd.errors import (
     RefusedError,
     ReplyLimitError,
     SpendingCapError,
-    StoreError,
 )
 from qafd.ingest.reader import ModelChoice, choose
 from qafd.models import CallSettings, Message, Recorded, Reply, calls_of
@@ -278,12 +277,6 @@ def test_a_damaged_file_of_spending_stops_the_calls(path, allowance, text):
     with pytest.raises(ParameterError, match="spending.json"):
         model.complete(ASK)
     assert model.llm.asked == []
-
-
-def test_a_folder_in_place_of_the_lock_is_one_sentence(path, allowance):
-    (allowance.file.parent / ".spending.json.lock").mkdir()
-    with pytest.raises(StoreError, match="cannot be locked"):
-        metered(path, "a").complete(ASK)
 
 
 def test_a_reply_is_stored_before_its_cost_is_settled(path, allowance):

@@ -26,13 +26,6 @@ PATH = Retrieval(
     (RetrievedEdge("a", "b", "relation", 1.5, 1.0), RetrievedEdge("b", "c", "relation", 0.5, 1.0)))
 
 
-def test_inflow_minus_outflow_is_what_the_node_holds():
-    balance = mass_balance(PATH, "b")
-    assert balance.inflows == (("a", 1.5),)
-    assert balance.outflows == (("c", 0.5),)
-    assert balance.error == 0.0
-
-
 def test_a_wrong_flow_shows_as_an_error_of_the_balance():
     broken = Retrieval("q", "qafd", {}, ("a",), PATH.nodes, PATH.edges[:1])
     assert mass_balance(broken, "b").error == pytest.approx(0.5)

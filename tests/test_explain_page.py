@@ -6,15 +6,6 @@ from clicks import page, shown
 
 from qafd.knowledge import KnowledgeGraph
 
-ASKED = {"no mass": {"best_mass": "0", "q": "xyzzy plugh frotz"}, "entities": {"best_layer": "entities"},
-         "all is full": {"best_mass": "118", "q": "Which cities lie on the Amazon?"}}
-
-
-@pytest.mark.parametrize("tab", ["Why", "Paths", "What if"])
-@pytest.mark.parametrize("asked", ASKED)
-def test_every_tab_works_whatever_is_asked(asked, tab, home):
-    assert not page("explore", tab=tab, **ASKED[asked]).error
-
 
 def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
     app = page("explore", tab="What if", no_doc="steve-jobs.md")

@@ -2,15 +2,12 @@
 
 import urllib.error
 import urllib.request
-from typing import Any
 
 import pytest
 from conftest import served
 
 from qafd.app.middleware import SafeHeaders
 from qafd.cli import main
-
-Start = dict[str, Any]
 
 
 def answered(frames="", host=b"x:8501", kind="http", own=()):

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from qafd import export
 from qafd.cli import main
 from qafd.errors import ParseError
 from qafd.ingest import extend, index, plan
@@ -249,22 +248,6 @@ def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight):
     graph = parse_graph([f"source,target,weight\na,b,{weight}\nb,c,2\n".encode()])
     assert [edge.weight for edge in graph.edges] == [None, 2.0]
     assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
-
-
-@pytest.mark.parametrize("form", ["graphml", "gexf", "json", "csv"])
-def test_our_own_exports_come_back_with_their_entities_and_relations(form, apple, tmp_path):
-    found = apple.retrieve("What did Steve Jobs make at Apple?", "ego")
-    names = {node.id: node.name for node in found.nodes}
-    kept = {frozenset((names[e.source], names[e.target])): e.label
-            for e in found.edges if e.kind == "relation"}
-    assert len(kept) > 3
-    files = {"graphml": [export.graphml(found)], "gexf": [export.gexf(found)],
-             "json": [export.node_link(found)],
-             "csv": [export.nodes_csv(found), export.edges_csv(found)]}[form]
-    graph = parse_graph([text.encode() for text in files])
-    knowledge = put(tmp_path / "w.db", graph)
-    assert entities(knowledge) == {n.name for n in found.nodes if n.kind == "entity"}
-    assert {pair: label for pair, (label, _) in relations(knowledge).items()} == kept
 
 
 def digest(knowledge):

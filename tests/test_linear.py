@@ -10,7 +10,7 @@ from qafd.graph import Graph
 from qafd.records import Keyword, QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.layers.sentences import Sentences
-from qafd.retrieve.linear import TriGraph, activate
+from qafd.retrieve.linear import TriGraph
 from qafd.retrieve.seeds import Passages
 
 ASKED = np.array([1, 0, 0], np.float32)
@@ -47,19 +47,6 @@ def plan(*levels):
 
 def run(corpus, *levels, **knobs):
     return TriGraph(**knobs).retrieve(corpus, plan(*levels))
-
-
-def test_activation_goes_through_the_best_sentence_of_each_entity(corpus):
-    # a has 1; its best sentence gives a and b 3/4; then b passes 3/4 * 4/5 to b and c, and a
-    # 3/4 * 1/2 through its other sentence, which is below the threshold.
-    spread = activate(corpus.graph, corpus.layers["sentences"], plan("low"), breadth=1,
-                      threshold=0.5, levels=3)
-    weight = {"abc"[row]: value for row, value in spread.weight.items()}
-    assert weight == pytest.approx({"a": 1 + 0.75, "b": 0.75 + 0.6, "c": 0.6})
-    assert {"abc"[row]: level for row, level in spread.level.items()} == {"a": 1, "b": 2, "c": 3}
-    assert {"abc"[row]: s for row, s in spread.score.items()} == pytest.approx(
-        {"a": 1, "b": 0.75, "c": 0.6})
-    assert sorted(spread.cosine) == [0, 1, 2]
 
 
 def test_the_walk_solves_the_page_rank_equation_of_the_method(corpus):

@@ -364,19 +364,6 @@ def test_a_dead_endpoint_is_not_asked_for_every_passage(path, server):
     assert len(server.bodies) <= 10
 
 
-def test_changing_to_a_model_and_back_reads_everything_anew(path, tmp_path, server):
-    files = [("a.txt", b"Ada met Bob."), ("b.txt", b"Bob met Cyd.")]
-    alone = tiny_index(path, files)
-    indexed(path, server)
-    assert digest(path) != alone
-    assert len(server.bodies) == 2
-    with open_workspace(path) as store:
-        choose(store, ModelChoice())
-        assert read_choice(store) == ModelChoice()
-    tiny_index(path)
-    assert digest(path) == alone
-
-
 def test_a_choice_with_a_setting_of_another_version_is_read_without_it(path):
     tiny_index(path, [("a.txt", b"Ada met Bob.")])
     with open_workspace(path) as store:

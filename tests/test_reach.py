@@ -4,7 +4,6 @@
 import pytest
 from clicks import page, shown
 
-from qafd.app.markup import find_names, mark_names
 from qafd.explain.reach import (
     Moved,
     Signal,
@@ -61,17 +60,6 @@ def test_what_the_graph_added_has_the_places_of_both_rankings():
     assert compare_first(found, found).gained == ()
 
 
-def test_names_in_an_answer_point_to_their_nodes_and_tags_stay_as_they_are():
-    names = {"Apple": "a", "Apple Park": "p", "R&D": "r", "b": "tag"}
-    assert [name for _, _, name in find_names("Apple Park, Apples, Apple", names)] == [
-        "Apple Park", "Apple"]
-    html = mark_names("<b title='Apple'>Apple</b> R&amp;D", names)
-    assert html.count("data-name='a'") == 1
-    assert html.startswith("<b title='Apple'>")
-    assert "data-name='r'>R&amp;D</span>" in html
-    assert "tag" not in html
-
-
 def test_the_page_says_how_each_source_was_found_and_from_which_mass_on(home):
     usual = shown(page("explore", q=ASKED))
     assert OUTSIDE not in usual
@@ -86,13 +74,6 @@ def test_plain_weights_flood_the_article_of_the_fruit_and_query_aware_ones_do_no
     assert [node.name for node in plain.retrieved if node.id not in full] == ["Malus domestica"]
     assert [node.name for node in find_off_topic(plain, aware)] == ["Malus domestica"]
     assert find_off_topic(aware, aware) == ()
-
-
-@pytest.mark.parametrize("preset", ["best", "paper", "tokens"])
-def test_both_weights_are_drawn_side_by_side(preset, home):
-    app = page("explore", q=ASKED, edges="Both", preset=preset)
-    assert not app.error
-    assert page("explore", q=ASKED, edges="Plain", preset=preset, present="1")
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "\u2019"])

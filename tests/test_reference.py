@@ -10,7 +10,6 @@ from qafd.flow import kernel
 from qafd.flow.reference import ORDERS, RELEASED, Pushing, push
 from qafd.flow.solver import solve
 from qafd.flow.weights import PLAIN, Gates, Weights
-from qafd.graph import Graph
 
 
 @pytest.fixture
@@ -40,16 +39,6 @@ def test_no_push_raises_the_objective_or_the_excess(case, order):
     assert np.all(np.diff(trace.objective, prepend=0.0) <= 1e-12)
     assert np.all(np.diff(trace.excess, prepend=18.0) <= 1e-12)
     assert trace.objective[30] < trace.objective[10] < trace.objective[0] < 0
-
-
-def test_the_first_push_by_hand():
-    """a - b with Delta 1.9 on a: 0.9 leaves, x_a = 0.9, F = 0.9^2 / 2 - 0.9^2, and b has room."""
-    trace = push(Graph.build("ab", None, None, [0], [1]), PLAIN, np.array([0]), np.array([1.9]),
-                 pushing=Pushing(most_pushes=1))
-    assert trace.node.tolist() == [0]
-    assert trace.amount == pytest.approx([0.9])
-    assert trace.objective == pytest.approx([-0.405])
-    assert trace.excess == pytest.approx([0.0])
 
 
 def test_the_released_behavior_leaves_most_of_a_large_mass_where_it_is():

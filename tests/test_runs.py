@@ -11,8 +11,7 @@ import pytest
 from qafd.cli.streams import LARGEST
 from qafd.errors import ParseError, StoreError
 from qafd.explain.edges import mass_balance
-from qafd.knowledge import KnowledgeGraph
-from qafd.runs import changed_params, delete_runs, list_runs, load_run, save_run
+from qafd.runs import changed_params, list_runs, load_run, save_run
 from qafd.runs.difference import record_run, replay_run, settings_of
 from qafd.runs.file import PARTS, read_run, run_json, write_run
 from qafd.runs.stored import plain_of, record_of
@@ -85,17 +84,6 @@ def test_further_questions_come_back_with_their_parts(apple, store):
     assert verify(back.retrieval.to_dict()).ok
 
 
-def test_the_last_deletion_can_be_undone_and_those_before_are_gone_for_good(run, store):
-    a, b, c = (save_run(store, run) for _ in range(3))
-    delete_runs(store, [a])
-    delete_runs(store, [b, c])
-    assert (list_runs(store), store.runs.list_deleted()) == ((), 2)
-    assert store.runs.undo() == 2
-    assert {row.id for row in list_runs(store)} == {b, c}
-    with pytest.raises(StoreError, match="no saved run"):
-        store.runs.load(a)
-
-
 def test_an_unknown_or_ambiguous_id_is_refused(run, store):
     keys = [save_run(store, run) for _ in range(17)]  # two of them begin alike
     with pytest.raises(StoreError, match="no saved run 'xyz'"):
@@ -105,16 +93,6 @@ def test_an_unknown_or_ambiguous_id_is_refused(run, store):
     twice = next(k[0] for k in keys if sum(o[0] == k[0] for o in keys) > 1)
     with pytest.raises(StoreError, match="More than one run begins"):
         load_run(store, twice)
-
-
-def test_a_run_leaves_with_a_document_that_it_quotes(path, run):
-    knowledge = KnowledgeGraph.open(path)
-    knowledge.add_text("steve-jobs.md", "Steve Jobs led Apple.")
-    with knowledge.store() as store:
-        save_run(store, run)
-        store.documents.delete("steve-jobs.md")
-        store.documents.purge("steve-jobs.md")
-        assert list_runs(store) == ()
 
 
 @pytest.mark.parametrize(("change", "sentence"), [

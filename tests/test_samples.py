@@ -46,16 +46,6 @@ def test_query_aware_and_plain_retrieval_differ_as_the_paper_claims(apple):
     assert kept[1] >= 0.05, "where all of the company fills it keeps more of the fruit and the river out"
 
 
-def test_the_fruit_fills_at_a_mass_at_which_the_question_still_keeps_it_out(apple):
-    plan = apple.plan(QUESTION)
-    filled = {}
-    for variant in ("product", "plain"):
-        nodes = apple.retrieve(plan, FlowDiffusion(mass=30.0, variant=variant)).nodes
-        filled[variant] = {n.name for n in nodes if n.state == "saturated" and n.kind == "passage"}
-    assert filled["product"] >= {"Apple Inc.", "Macintosh", "Steve Jobs", "Tim Cook"}
-    assert filled["plain"] - filled["product"] == {"Malus domestica"}
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_example_question_has_its_answer_quoted(name, tmp_path):
     knowledge = KnowledgeGraph.sample(name, tmp_path)

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TypeVar
 
 import httpx2
 import jsonschema
@@ -35,7 +34,6 @@ from qafd.serving.mcp import replace_half_characters
 from qafd.serving.spans import record_spans
 from qafd.serving.verbs import VERBS
 
-Result = TypeVar("Result")
 QUESTION = "Introduce Steve Jobs's products in Apple."
 TOKEN = "a-token-of-27-characters-ok"
 ASKED = {

@@ -59,10 +59,14 @@ def test_common_short_and_other_words_stay(typed):
     assert right_word(typed, spread) == ""
 
 
+def plan(name, question):
+    """The plan of a question about a graph with this name alone."""
+    graph = Graph.build(["e:1"], [name], ["entity"])
+    return Planner(graph, LocalEmbedder(), vocabulary=VOCABULARY).plan(question)
+
+
 def test_a_question_is_read_with_its_words_put_right_and_says_so():
-    graph = Graph.build(["e:mill"], ["Mill"], ["entity"])
-    planner = Planner(graph, LocalEmbedder(), vocabulary=VOCABULARY)
-    right, slipped = (planner.plan(f"Which {word} turns the Mill?") for word in ("gearwheel", "gaerwheel"))
+    right, slipped = (plan("Mill", f"Which {word} turns the Mill?") for word in ("gearwheel", "gaerwheel"))
     assert slipped.words == right.words
     assert slipped.question == "Which gaerwheel turns the Mill?"
     assert np.array_equal(slipped.embedding, right.embedding)
@@ -72,24 +76,18 @@ def test_a_question_is_read_with_its_words_put_right_and_says_so():
 
 
 def test_a_word_put_right_is_said_where_no_name_is_known():
-    planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder(),
-                      vocabulary=VOCABULARY)
-    told = [one.kind for one in planner.plan("how is the gaerwheel oiled").notices]
+    told = [one.kind for one in plan("Mill", "how is the gaerwheel oiled").notices]
     assert told == [NoticeKind.WORD_ALIKE]
 
 
 def test_a_name_that_is_known_only_when_a_word_is_put_right_is_no_unknown_one():
-    planner = Planner(Graph.build(["e:1"], ["Gearwheel Square"], ["entity"]), LocalEmbedder(),
-                      vocabulary=VOCABULARY)
-    plan = planner.plan("Did Ada Quoll see the gaerwheel square?")
-    assert plan.names == ("gearwheel square",)
-    told = {one.kind for one in plan.notices}
+    found = plan("Gearwheel Square", "Did Ada Quoll see the gaerwheel square?")
+    assert found.names == ("gearwheel square",)
+    told = {one.kind for one in found.notices}
     assert NoticeKind.WORD_ALIKE in told
     assert NoticeKind.NO_NAME_KNOWN not in told
 
 
 @pytest.mark.parametrize("question", ["Wo lebte der Mann, und wann?", "¿Quién descubrió el germanio?"])
 def test_words_of_other_languages_stay(question):
-    planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder(),
-                      vocabulary=VOCABULARY)
-    assert planner.plan(question).words == question
+    assert plan("Mill", question).words == question

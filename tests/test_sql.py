@@ -15,7 +15,7 @@ from qafd.errors import MalformedReplyError
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
 from qafd.resources import assets
-from qafd.runs.verify import seal, verify
+from qafd.runs.verify import verify
 from qafd.sql.box import Value
 from qafd.sql.database import Database
 from qafd.sql.dialect import check_select
@@ -150,12 +150,6 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries):
         "bookings", "bookings.customer_id", "customers.id", "customers"]
     assert sum(join.inferred for join in schema.joins) == 5
     assert np.all(graph.capacity("unit") == 1)
-
-
-def test_every_diffusion_over_the_schema_is_certified(asked):
-    for one in asked.values():
-        result = verify(json.loads(json.dumps(seal(one.retrieval.to_dict()))))
-        assert result.ok, result.findings
 
 
 def test_reachable_tables_are_joined_by_the_shortest_tree():

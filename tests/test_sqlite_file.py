@@ -177,13 +177,6 @@ def test_a_workspace_that_was_moved_while_in_use_is_gone_and_not_made_again(path
         assert [file.name for file in moved.files.all()] == ["ada.txt"]
 
 
-def test_a_workspace_can_be_made_again_where_one_was_removed(path):
-    open_workspace(path).close()
-    remove_workspace(path)
-    open_workspace(path).close()
-    assert path.exists()
-
-
 def test_deleting_a_workspace_leaves_nothing_of_it_and_spares_its_neighbors(store, path):
     for name in ("work.db.log", "work.db2", "other.db"):
         (path.parent / name).write_bytes(b"x")

@@ -26,7 +26,7 @@ from qafd.ingest.update import GraphUpdate
 from qafd.records import GIVEN, Chunk, Description, Document, Extraction, Mark, Mention, node_id
 from qafd.storage import BACKENDS as SCHEMES
 from qafd.storage import examine, open_workspace, place_of, remove_workspace, size_of
-from qafd.storage.full_assembly import FullAssembly, PackedLog, assemble_stored
+from qafd.storage.full_assembly import FullAssembly, PackedLog
 from qafd.storage.rows import Call, DocumentNameError, RunRow, clean_name, embedding_key, now
 
 BACKENDS = {
@@ -545,13 +545,6 @@ def test_the_graph_has_the_names_the_passages_and_what_joins_them(store):
     met = frozenset((named(store, "Bob"), named(store, "Paris")))
     assert store.graph.labels(met) == {met: "met"}
     assert store.graph.labels([named(store, "Bob")]) == {}
-
-
-def test_a_dropped_graph_comes_back_the_same(store, url):
-    before = store.graph.digest()
-    store.assembly.drop()
-    assert tiny_index(url) == before
-    assert not any(store.assembly.differences(assemble_stored(store)).values())
 
 
 def test_evidence_points_at_the_sentence_and_the_name_in_the_document(store):

@@ -91,17 +91,3 @@ def figures():
 @pytest.mark.parametrize("what", LIMITS)
 def test_the_project_keeps_its_limits_of_words(what):
     assert figures()[what] <= LIMITS[what]
-
-
-def test_a_sentence_ends_at_a_mark_and_leaves_out_code_and_tables():
-    page = "# Title here now\n\nOne two three. Four `five six` seven;\neight nine ten\n\n" \
-           "| a | b | c |\n\n    code of four words\n\n- an item of five words\n"
-    assert list(sentences(page)) == [
-        "One two three.", "Four x seven;", "eight nine ten", "- an item of five words"]
-
-
-@pytest.mark.parametrize(("name", "participle"), [
-    ("linked", True), ("_shown", True), ("kept", True), ("link_names", False), ("spread", False),
-    ("seed", False)])
-def test_a_participle_is_told_from_a_verb(name, participle):
-    assert (bool(PARTICIPLE.fullmatch(name)) and not VERB_OR_NOUN.fullmatch(name)) == participle

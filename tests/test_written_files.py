@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from html import escape
 
@@ -31,9 +30,6 @@ LETTERS = st.text("abcdeéßøŁж", min_size=1, max_size=6)
 NAMES = st.lists(LETTERS.map(str.capitalize), min_size=3, max_size=5, unique_by=str.casefold)
 SIGNS = st.sampled_from(["", "&", " - ", "*", "_", "#", "<b>", "[x]", "1.", "|", "`", ": ", "=", "'", ".."])
 VALUES = st.builds(lambda left, sign, right: f"{left}{sign}{right}", LETTERS, SIGNS, LETTERS)
-
-Written = Callable[[Sequence[str], Sequence[Sequence[tuple[str, int]]]], bytes]
-"""Column names, and rows of (value, columns it spans), as a file."""
 
 
 def read_one(name, data):
