@@ -17,15 +17,6 @@ def _numpy():
     kernel.unload()
 
 
-def test_a_chain_by_hand():
-    """T = 1: a enters at 1. With Delta on a, b fills when a has sent it 1, c when b has sent 1."""
-    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3])
-    path = entry_alphas(graph, PLAIN, np.array([0]), np.array([1.0]), up_to=2.5)
-    assert path.rows.tolist() == [0, 1]
-    assert path.alphas == pytest.approx([1.0, 2.0])
-    assert (path.next_row, path.next_alpha) == (2, pytest.approx(3.0))
-
-
 @pytest.mark.parametrize(("shown", "rows", "leak"), [
     (None, [0, 1, 2, 3, 4], [0, 0]), (np.array([3]), [0, 1, 3], [3, 4]), (np.array([], int), [0, 1], [5, 4])])
 def test_neighbors_that_are_not_shown_are_leaks(shown, rows, leak):
