@@ -27,6 +27,7 @@ from qafd.wording import count, say_left
 
 USUAL = ("qafd", PAPER, "vector", "lexical", "fusion", "pagerank")
 KEPT = 8  # results
+START = "start_measuring"
 STAGE = "evaluating"  # of the progress, in which the remaining time is shown
 
 
@@ -58,16 +59,15 @@ def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
     """Return the result for these questions and methods, or offer to measure it and return None."""
     known, key = _measured(), (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
     if key not in known:
-        offer, running = st.empty(), st.empty()
         label = f"Measure {count(len(asked.questions), 'question')}, {count(len(methods), 'method')}"
-        if not offer.button(label, type="primary"):
+        clicked = bool(st.session_state.get(START))  # known before the button is drawn
+        st.button(label, type="primary", key=START, disabled=clicked)
+        if not clicked:
             return None
-        offer.empty()
-        with running.container():
-            known[key] = _measure(knowledge, asked.questions, methods)
-        running.empty()
+        known[key] = _measure(knowledge, asked.questions, methods)
         while len(known) > KEPT:
             known.popitem(last=False)
+        st.rerun()
     return known[key]
 
 
