@@ -32,6 +32,7 @@ def test_2_5_units_fill_two_nodes_and_leave_a_half_outside(weights, inside, acro
     assert (found.connected, found.source_inside) == (True, True)
     words = say_margins(found)[0]
     assert ("as Lemma 6 asks" in words) == (noise > 0)
+    assert f"up to noise of {noise:.0%}" in words
     assert f"{asked:.2g} on edges" in words
     assert ("does not hold" in words) == (across > asked)
 

@@ -175,8 +175,8 @@ def say_margins(margins: "Margins") -> list[str]:
     else:
         order = (f"They are set apart as Lemma 6 asks, up to noise of {margins.noise:.0%} in the weights."
                  if margins.noise > 0 else
-                 "Lemma 6 asks for the opposite order, so the paper does not promise that another "
-                 "diffusion finds the same nodes.")
+                 "Lemma 6 asks for the opposite order: they are set apart up to noise of 0%, so the paper "
+                 "does not promise that another diffusion finds the same nodes.")
         proof = "holds" if margins.across <= margins.asked else "does not hold"
         first = (f"The weakest edge between retrieved nodes has weight {margins.inside:.3g}, the strongest "
                  f"that leaves them {margins.across:.3g}. {order} The proof of Theorem 7 asks for at most "
