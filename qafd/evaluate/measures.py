@@ -143,7 +143,7 @@ def _rouge() -> Any:
 
 
 class _StemmedWords:
-    """The words of `qafd.evaluate.measures.normalized`, stemmed; rouge-score's own know a to z only."""
+    """The words of `normalize_answer`, stemmed; rouge-score's own know a to z only."""
 
     def tokenize(self, text: str) -> list[str]:
         return list(snowballstemmer.stemmer("english").stemWords(_words(text)))

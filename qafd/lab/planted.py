@@ -1,6 +1,6 @@
 """The guarantees on planted graphs: draws of Definition 5 against Lemma 6 and Theorem 7.
 
-`PLACES` names where the statements hold and where they do not; docs/method.md section 9 has why.
+`PLACES` names where the statements hold and where they do not; docs/method.md section 8 has why.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from qafd.flow.guarantees import Model, PlantedTrial, measure_draw
+from qafd.time_left import ignore_progress
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Experiment:
 
 
 def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: bool,
-               progress: Callable[[float], object] = lambda _: None) -> Experiment:
+               progress: Callable[[float], object] = ignore_progress) -> Experiment:
     """Measure recovery and separation on the same `draws` graphs, repeatable by the seed."""
     trials = []
     for i in range(draws):

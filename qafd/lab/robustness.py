@@ -13,6 +13,7 @@ from qafd.graph import Graph
 from qafd.records import Floats, QueryPlan, Vectors
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion
+from qafd.time_left import ignore_progress
 
 LARGEST = 20_000  # nodes whose embeddings are jittered in well under a second
 
@@ -30,7 +31,7 @@ class Return:
 
 def returns(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, noise: float, draws: int,
             rng: np.random.Generator,
-            progress: Callable[[float], object] = lambda _: None) -> tuple[Return, ...]:
+            progress: Callable[[float], object] = ignore_progress) -> tuple[Return, ...]:
     """List every node that was retrieved at least once, the most frequent first.
 
     Seeds, gates and stored similarities are computed again in each draw, from embeddings to which

@@ -10,6 +10,7 @@ from qafd.errors import ParameterError
 from qafd.records import QueryPlan
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.qafd import FlowDiffusion, Problem
+from qafd.time_left import ignore_progress
 
 MASSES = 8
 QUICK = 400  # nodes that a timeline shows at most
@@ -45,7 +46,7 @@ class Grid:
 
 
 def sweep(corpus: Corpus, plan: QueryPlan, method: FlowDiffusion, grid: Grid,
-          progress: Callable[[float], object] = lambda _: None) -> tuple[Cell, ...]:
+          progress: Callable[[float], object] = ignore_progress) -> tuple[Cell, ...]:
     """Solve every combination, in the order variant, seeds, mass.
 
     Seeds and gates are computed once for all masses. Further questions are

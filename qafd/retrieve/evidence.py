@@ -150,7 +150,6 @@ def match_exactly(size: int, conditions: Sequence[QueryCondition], known: Mappin
         See `Around`; its result must be symmetric in the two rows.
     everything : ndarray of int
         Candidate rows of nodes that no condition reaches, ascending.
-
     apart : callable, optional
         The rows so surely related to a row that they break a negated condition; by default `around`.
 

@@ -26,6 +26,7 @@ from qafd.retrieve.subgraph import (
 LAYER = frozenset({"mention", "relation", "synonym"})
 FACTS = frozenset({"relation"})
 HELD = 10.0  # capacity of all nodes together
+STEP = 0.2  # share of a push's gain that x rises by
 BACKED = 5  # passages that are shown as seeds, though all are
 
 
@@ -37,15 +38,15 @@ class MultiHop(Method):
     facts nearest to the question, each by the mean of its facts over the number of its passages;
     all passages by .05 times their scaled similarity. Capacities are degrees scaled to sum 10, and
     `alpha` is the mass in all. x begins as two steps of a walk that returns to the sources with
-    probability one half, and rises by `step` times the increase by `pushes` pushes of Algorithm 2;
+    probability one half, and rises by .2 times the increase by `pushes` pushes of Algorithm 2;
     passages are ranked by it.
 
-    There is no certificate: the pushes stop with excess left. Deviations: `alpha` fits, where the code
-    pours it times all capacity; the node with most excess is pushed, so that a question has one
-    answer; the walk takes the question's weights, as an option of the code does, and x rises by them
-    too, not by those of the graph; a fact is as near as its two ends, for its sentence has no vector; in
-    place of a model, a rule filters the facts: those with an end that the question names, where there
-    are any.
+    There is no certificate: the pushes stop with excess left. Deviations: all mass fits, where the code
+    pours `alpha` times the capacity of all nodes; the node with most excess is pushed, so that a
+    question has one answer; the walk takes the question's weights, as an option of the code does, and
+    x rises by them too, not by those of the graph; a fact is as near as its two ends, for its sentence
+    has no vector; in place of a model, a rule filters the facts: those with an end that the question
+    names, where there are any.
     """
 
     label: ClassVar[str] = "QAFD, multi-hop system"
@@ -61,7 +62,6 @@ class MultiHop(Method):
     passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True,
                                  help="Weight of passages as sources beside phrases.")
     pushes: int = knob(RELEASED.most_pushes, 0, 100_000, advanced=True, help="Pushes after which it stops.")
-    step: float = knob(0.2, 0.0, 1.0, advanced=True, help="Share of a push's gain that x rises by.")
     nodes: int = knob(60, 1, 500, help="How many of the most important nodes are retrieved.")
     top: int = passages_ranked()
 
@@ -82,7 +82,7 @@ class MultiHop(Method):
         joined = sources[layer.degree[sources] > 0]
         trace = push_freely(layer, gates, joined, self.alpha * share[joined], sink,
                             Pushing("largest", RELEASED.epsilon, int(self.pushes)))
-        score[trace.rows] += self.step * trace.x
+        score[trace.rows] += STEP * trace.x
         shown = foremost_of(graph, score, self.nodes, why)
         place = number_places(graph, shown, score)
         reasons = [why.get(row) or reason(ReasonKind.PUSHED_TO, place=place[row], score=float(score[row]))
