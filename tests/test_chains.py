@@ -110,6 +110,12 @@ def test_a_chain_of_one_hop_comes_first_only_with_as_much_of_the_question_as_any
     assert best_chains([enough, far], 8) == (enough, far)
 
 
+@pytest.mark.parametrize("question", ["Introduce Steve Jobs's products in Apple.",
+                                      "Which service did the successor of Jeff Bezos build?"])
+def test_the_first_chain_of_the_first_sample_has_two_hops(samples, question):
+    assert len(samples["apple-amazon"].explain(question).chains()[0].hops) >= 2
+
+
 def test_a_chain_reaches_the_birthplace_of_the_singer_over_the_singer(tmp_path):
     index(tmp_path / "songs.db", [(name, text.encode()) for name, text in DOCUMENTS.items()])
     explanation = KnowledgeGraph.open(tmp_path / "songs.db").explain(

@@ -256,6 +256,18 @@ def test_concurrent_queries_do_not_disturb_each_other():
         assert one.rows.tobytes() == two.rows.tobytes()
 
 
+@pytest.mark.parametrize("gate", [1e-14, 1e-9])
+def test_flow_behind_a_weak_gate_keeps_its_digits(gate):
+    """a - b - c - d, the gate b - c is 1e-14: x is near 1.3e14 and floats there are 0.016 apart."""
+    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3], [1.0, gate, 1.0])
+    solution = solve(graph, PLAIN, np.array([0]), np.array([3.3]))
+    flow = dict(zip(zip(solution.rows[solution.u].tolist(), solution.rows[solution.v].tolist(),
+                        strict=True), solution.flow.tolist(), strict=True))
+    assert flow == pytest.approx({(0, 1): 2.3, (1, 2): 1.3, (2, 3): 0.3}, rel=1e-12)
+    assert scatter(solution, solution.mass) == pytest.approx([1, 1, 1, 0.3], rel=1e-12)
+    assert solution.certificate.optimal
+
+
 @pytest.mark.parametrize(("orders", "seed"), [(12, 1), (12, 2), (15, 0), (15, 4), (15, 5)])
 def test_mass_and_flow_of_a_full_graph_are_right_at_any_span_of_weights(orders, seed):
     """Where floats cannot hold x: what flows is a small difference of x up to 1e26."""

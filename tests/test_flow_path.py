@@ -49,6 +49,13 @@ def energies(retrieval):
     return {n.id: n.importance for n in retrieval.nodes if n.kind in ("entity", "passage")}
 
 
+def test_an_entity_is_activated_by_the_larger_of_sentence_and_summary(corpus):
+    # b stands in a sentence of cosine 1/2 and in a summary of cosine 3/4, Eq. (3).
+    flow = {(e.source, e.target): e.flow for e in run(corpus, hops=1, prune=0).edges
+            if e.target in "abc"}
+    assert sorted(flow.values()) == pytest.approx([0, 0.25, 0.5, 0.75])
+
+
 def test_two_more_hops_go_back_to_the_entities_and_on(corpus):
     start = {0: F(1, 2), 1: F(3, 4), 2: F(1, 4)}
     first = {3: F(26, 35) + F(1, 1250), 4: F(37, 35)}

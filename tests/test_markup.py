@@ -45,3 +45,31 @@ def test_ticks_of_full_nodes_are_apart_from_those_to_come():
     assert html == ("<div role='img' class='ticks' title='&lt;hint&gt;' aria-label='2 full'>"
                     "<b><i style='left:10.0%'></i><i style='left:25.5%'></i></b>"
                     "<i style='left:90.0%'></i></div>")
+
+
+def test_the_asked_cell_of_a_row_is_marked():
+    html = markup.quote_row([("City", "Rome"), ("Size", "<2>")], 1, "<sup>3</sup>")
+    assert html.count("<mark>") == 1
+    assert "<th scope='row'>City</th><td>Rome</td>" in html
+    assert "<th scope='row'>Size</th><td><mark>&lt;2&gt;</mark></td>" in html
+    assert html.index("</table>") < html.index("<sup>3</sup>")
+
+
+@pytest.mark.parametrize(("html", "expected"), [
+    (markup.paragraph("a"), "<p>a</p>"), (markup.paragraph("a", "lead"), "<p class='lead'>a</p>"),
+    (markup.lines("a", "", "b"), "a<br>b"), (markup.heading("<a>"), "<h2>&lt;a&gt;</h2>"),
+    (markup.heading("a", "b"), "<h2>a</h2><small>b</small>"), (markup.best("a", True), "<b>a</b>"),
+    (markup.best("a", False), "a"), (markup.best("abc", True, 2), "<b>a…</b>"),
+    (markup.cite("1"), "<sup>1</sup>"),
+    (markup.bullets(["a", "<b>"]), "<ul><li>a</li><li>&lt;b&gt;</li></ul>"),
+    (markup.fold("a", "b"), "<details><summary>a</summary>b</details>"),
+    (markup.jump("a", "b"), "<a href='#b'>a ↓</a>"),
+    (markup.add_hint("a", "'b"), "<span title='&#x27;b'>a</span>"),
+    (markup.anchor_source("a", "b", 3), "<div id='b-3' class='source'>a</div>"),
+    (markup.side_by_side(["a", "b"], 3),
+     "<div class='beside' style='--columns:3'><section>a</section><section>b</section></div>"),
+    (markup.style_words({"a": 'b"'}), '<style>:root {--a: "b\\"";}</style>'),
+    (markup.link("compare", {"q": "a & b", "at": ["1-2", "3-4"]}, "x"),
+     "<a href='compare?q=a+%26+b&amp;at=1-2&amp;at=3-4' target='_blank'>x</a>")], ids=lambda text: text[:20])
+def test_parts_of_a_page_are_these_tags(html, expected):
+    assert html == expected

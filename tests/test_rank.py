@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.records import node_id
-from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, word_parts
+from qafd.retrieve.rank import PARTS, Ranking, log_scale, rank, within_budget, word_parts
 from qafd.retrieve.seeds import Match, Passages
 
 TEXTS = ["mill corn", "river flood", "ship river", "town"]
@@ -100,3 +100,9 @@ def test_the_logarithmic_scale_runs_from_zero_to_one():
     assert scaled == pytest.approx([0, log(2) / log(1001), 1])
     assert log_scale(np.array([0, 0.05, 50]) / 1000, 1e-3) == pytest.approx(scaled)
     assert log_scale(np.zeros(3), 1e-3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(0, ""), (9, ""), (10, "a"), (29, "a"), (30, "ab"),
+                                              (34, "ab"), (135, "abcd")])
+def test_the_first_passage_over_the_budget_ends_the_list(budget, kept):
+    assert within_budget("abcd", [10, 20, 100, 5], budget) == tuple(kept)
