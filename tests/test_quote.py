@@ -289,6 +289,30 @@ def test_a_sentence_is_as_near_as_the_question_that_it_follows():
     assert candidate("At ten.", cosine=0.875, before=asks).compare(plan) == 0.875
 
 
+@pytest.mark.parametrize(("line", "sentence", "speaker"), [
+    ("Ada Brenner: The rope broke. We need a new one.", "We need a new one.", "Ada Brenner"),
+    ("Ada Brenner: The rope broke.", "The rope broke.", "Ada Brenner"),
+    ("Note: The rope broke. We need a new one.", "We need a new one.", None),  # which is no name
+    ("Hugo Lind called.\nWe need a new one.", "We need a new one.", None),
+    ("Ada Brenner: The rope broke.\nWe need a new one.", "We need a new one.", None)])
+def test_the_speaker_of_a_sentence_is_named_at_the_start_of_its_line(line, sentence, speaker):
+    names = [SentenceName("e1", "Hugo Lind", "PERSON"), SentenceName("e2", "Ada Brenner", "PERSON")]
+    passage = RetrievedPassage("p", "c", "notes.txt", "Notes", line, 1.0, 0, len(line))
+    start = line.index(sentence)
+    said = Candidate(0, passage, start, len(line), np.ones(2), "").find_speaker(names)
+    assert (said.text if said else None) == speaker
+
+
+def test_a_question_for_a_person_is_answered_by_who_says_it(tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "chat.db")
+    knowledge.add_text("chat.txt", "We met.\n\nAda Brenner: The rope broke. I suggest a steel cable.\n\n"
+                                   "Hugo Lind: The cable is too heavy.")
+    answer = knowledge.answer(knowledge.retrieve("Who suggests a steel cable?"))
+    assert answer.sentences[0].speaker == "Ada Brenner"
+    assert answer.sentences[0].line == "Ada Brenner: \u2026 I suggest a steel cable."
+    assert answer.sentences[0].text == "I suggest a steel cable."
+
+
 def test_a_hop_leads_to_titles_in_the_nearest_sentence_and_those_next_to_it():
     titles = ("The mill", "The mill", "The mill", "The mill", "Leer", "Kew", "Rye", "Oats")
     some = [candidate(f"{number}" * (number + 3), 0 if number < 4 else number, title)

@@ -57,7 +57,7 @@ class Sentence:
 
     `best` marks the answer, none where that is not likely; `skips` that words of its document are left
     out between it and the quoted one before it; `asked` is the place of the asked cell in a row of a
-    table, -1 for none.
+    table, -1 for none. `speaker` says it, as an earlier sentence of its line tells.
     """
 
     text: str
@@ -69,6 +69,7 @@ class Sentence:
     page: int | None = None
     skips: bool = False
     asked: int = -1
+    speaker: str = ""
 
     @property
     def cells(self) -> list[tuple[str, str]]:
@@ -77,8 +78,9 @@ class Sentence:
 
     @property
     def line(self) -> str:
-        """The text on one line, the cells of a table's row parted by dots."""
-        return self.text.replace("\n", " · ") if is_row(self.text) else self.text
+        """The text on one line behind its speaker, the cells of a table's row parted by dots."""
+        text = self.text.replace("\n", " · ") if is_row(self.text) else self.text
+        return f"{self.speaker}: \u2026 {text}" if self.speaker else text
 
     @property
     def cited(self) -> str:

@@ -5,7 +5,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,6 +54,12 @@ class Candidate:
     def asks(self) -> bool:
         """Return True for a question; the row of a table is none."""
         return _QUESTION.search(self.text) is not None and not is_row(self.text)
+
+    def find_speaker(self, names: Iterable[SentenceName]) -> SentenceName | None:
+        """Return the one of some names that opens its line with a colon, None where it says so itself."""
+        line = self.passage.text[self.passage.text.rfind("\n", 0, self.start) + 1:self.start]
+        label = line.partition(": ")[0]
+        return next((name for name in names if f"{name.text}: " == line[:len(label) + 2]), None)
 
     def compare(self, plan: QueryPlan) -> float:
         """Return its cosine with the question, or that of a question of the text that it follows."""
@@ -119,7 +125,9 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
     open_words = (retrieval.named_share or 0.0) * (1 - _share(unnamed, candidates[nearest].text))
     rows = []
     for each, cosine in zip(candidates, cosines, strict=True):
-        found = names.get((each.passage.chunk, each.end), ())
+        found = list(names.get((each.passage.chunk, each.end), ()))
+        if kind == Asked.PERSON and (speaker := each.find_speaker(names_of_chunk(names, each.passage.chunk))):
+            found.append(speaker)
         new = [name for name in found if not known.issuperset(words(name.text))]
         before = each.before
         above = f"{each.passage.title}\n{each.heading}\n{before.text if before else ''}"
@@ -132,6 +140,13 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
             rate_kind(kind, each.text, new, known) if kind else 0.0,
             open_words * (each.passage.title in leads)))
     return np.array(rows, float)
+
+
+def names_of_chunk(names: Names, chunk: str) -> Iterator[SentenceName]:
+    """Yield the names of all sentences of a passage."""
+    for (place, _), found in names.items():
+        if place == chunk:
+            yield from found
 
 
 def _weigh_words(plan: QueryPlan, passages: Passages) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
-from qafd.answer.chooser import Candidate, choose
+from qafd.answer.chooser import Candidate, choose, names_of_chunk
 from qafd.plan.kinds import Asked, Beyond, rate_kind
 from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import stems, words
@@ -165,10 +165,12 @@ def _quote(chosen: Sequence[Candidate], plan: QueryPlan, bold: bool, store: Work
         for each in sorted(quoted, key=lambda each: (each is not chosen[0], each.start)):
             between = passage.text[last.end:each.start] if last else ""
             skips = last is not None and (last.end > each.start or bool(between.strip()))
+            speaker = each.find_speaker(names_of_chunk(names, passage.chunk))
             sentences.append(Sentence(
                 each.text, number, cosines[each], passage.start + each.start, passage.start + each.end,
                 bold and each is chosen[0], mark_at(marks, passage.start + each.start).page, skips,
-                find_cell(each.text, plan.question, names.get((passage.chunk, each.end), ()))))
+                find_cell(each.text, plan.question, names.get((passage.chunk, each.end), ())),
+                speaker.text if speaker else ""))
             last = each
     return tuple(sentences), tuple(citations)
 

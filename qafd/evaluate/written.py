@@ -329,7 +329,7 @@ def _answer(knowledge: KnowledgeGraph, plan: QueryPlan, retrieval: Retrieval,
         quoted = knowledge.answer(retrieval, plan)
         if quoted.abstained:
             return Answered(ABSENT, True)  # the closest sentences are not an answer
-        return Answered(" ".join(sentence.text for sentence in quoted.sentences), False)
+        return Answered(" ".join(sentence.line for sentence in quoted.sentences), False)
     draft = _draft(knowledge, plan, retrieval, writing)
     try:
         reply = client.about(question=plan.question).complete(

@@ -283,7 +283,7 @@ def answer(knowledge: KnowledgeGraph, question: Question) -> AnswerReply:
     """
     _check(question, 1)
     given = knowledge.answer(_retrieve(knowledge, question, "qafd"))
-    quotes = [QuotedSentence(sentence.text, sentence.citation) for sentence in given.sentences]
+    quotes = [QuotedSentence(sentence.line, sentence.citation) for sentence in given.sentences]
     citations = [QuotedPlace(cited.number, cited.where, cited.passage.document, cited.passage.page)
                  for cited in given.citations]
     remark = "" if given.answered else say_status(given)
