@@ -108,6 +108,12 @@ def test_every_page_command_method_and_format_is_described():
     assert not missing
 
 
+def test_the_table_of_all_commands_has_these_alone():
+    table = (ROOT / "docs" / "tutorial.md").read_text("utf-8").partition("| task | commands |")[2]
+    listed = re.findall(r"`(\w+)`", table.partition("\n\n")[0])
+    assert sorted(listed) == sorted(qafd.commands)
+
+
 def test_every_variable_that_places_data_is_described():
     read = {name for file in (ROOT / "qafd").rglob("*.py")
             for name in re.findall(r'environ\S*[(\[]"(QAFD_(?:HOME|DB))"', file.read_text("utf-8"))}

@@ -121,7 +121,7 @@ def test_another_system_is_imported_marked_and_compared(home, knowledge):
     assert not app.exception
     told = shown(app)
     assert "2 questions of mine saved, with 7 results." in told
-    assert "1 of the results" in told
+    assert "Not in this workspace: 1 result." in told
     assert "Left out: 1 record" in told
     frame = app.dataframe[0].value
     assert list(frame["same as the flow"]) == sorted(frame["same as the flow"])

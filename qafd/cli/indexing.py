@@ -286,6 +286,7 @@ def _list(knowledge: KnowledgeGraph) -> Outcome:
 
 
 def _layer_line(layer: LayerState) -> str:
-    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {layer.built_at}"
+    built_at = layer.built_at[:16].replace("T", " ")
+    line = f"{layer.name:12} {layer.state:8} {layer.size / 1e6:8.1f} MB  {built_at}"
     origin = say_origin(layer.model, layer.written, layer.texts)
     return f"{line}  {origin}".rstrip()

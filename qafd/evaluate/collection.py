@@ -109,9 +109,8 @@ def gold_documents(
                 found[name] = _documents_called(name, by_name)
     missing = [name for name, documents in found.items() if not documents]
     if len(missing) == len(found):
-        raise ParameterError(f"none of the {len(found)} gold passages is in this workspace "
-                             f"(the first is {one_line(missing[0], 80)!r}); name titles or "
-                             "documents that are")
+        raise ParameterError(f"this workspace has no gold document of these questions (the first is "
+                             f"{one_line(missing[0], 80)!r}); name titles or documents that it has")
     if not missing:
         return found, ()
     listed = tuple(one_line(name, 80) for name in missing[:LISTED])

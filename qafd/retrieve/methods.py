@@ -149,6 +149,9 @@ def _read_method(text: str, graph: Graph) -> Retriever:
     return tune(method, given_params(method, spec["params"] or ""), graph)
 
 
+_KINDS = {float: "a number", int: "a whole number", bool: "true or false"}
+
+
 def given_params(method: Any, text: str) -> dict[str, Any]:
     """Return parameters written as name=value, of the types that the method's fields have."""
     kinds: dict[str, type] = {spec.name: type(getattr(method, spec.name))
@@ -162,6 +165,5 @@ def given_params(method: Any, text: str) -> dict[str, Any]:
             given[name] = (json.loads(value.lower()) if kinds[name] is bool
                            else kinds[name](value))
         except ValueError:
-            raise ParameterError(f"{name} is {value[:40]!r}; it is a "
-                                 f"{kinds[name].__name__}") from None
+            raise ParameterError(f"{name} is {value[:40]!r}; it is {_KINDS[kinds[name]]}") from None
     return given

@@ -45,7 +45,7 @@ def say_imported(done: "Imported", name: str) -> list[str]:
         return [f"saved as {done.ids[0]}"]
     sentences = [f"{count(len(done.ids), 'question')} of {name} saved, with {count(done.results, 'result')}."]
     if done.unmatched:
-        sentences.append(f"{done.unmatched:,} of the results are not in this workspace.")
+        sentences.append(f"Not in this workspace: {count(done.unmatched, 'result')}.")
     if done.left_out:
         sentences.append(f"Left out: {count(len(done.left_out), 'record')}; {done.left_out[0]}.")
     return sentences
