@@ -40,6 +40,18 @@ def test_what_was_renamed_is_awaited_and_nothing_else_is_shown_for_it(home):
     assert [button for button in known.button if button.label == "Rename or merge"]
 
 
+def test_an_entity_that_another_tab_renamed_is_told_once_and_its_form_with_it(home):
+    knowledge = KnowledgeGraph(home / "lights.db")
+    knowledge.add_text("lights.txt", TEXT)
+    app = open_without_browser("graph", ws="lights", entity=id_of("Augustin Fresnel"))
+    assert not app.warning
+    knowledge.rename("Augustin Fresnel", "A. Fresnel")
+    app.run()
+    assert "Augustin Fresnel" in app.warning[0].value
+    app.run()
+    assert not app.warning
+
+
 @pytest.mark.browser
 def test_the_card_follows_an_entity_to_its_new_name(open_page, lights):
     page = open_page(f"/graph?ws={lights.name}&entity={id_of('Augustin Fresnel')}")

@@ -38,6 +38,7 @@ ROWS = 500  # entities of the table
 LISTED = 2000  # names that a box offers
 SENTENCES, MOST = 8, 60
 NEIGHBORS, LABELS, REMARKS, ALSO = 6, 4, 3, 6
+DRAWN = "drawn entity"  # the workspace, id and name of the last card
 CARD = "entity"  # where a link leads that stands above the table
 
 
@@ -59,6 +60,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if kind is not None:
         found = tuple(one for one in found if _type(one) == kind)
     awaited = _find_renamed(knowledge, known)
+    _warn_of_gone(knowledge, known, awaited)
     if awaited:
         st.caption(plain(f"“{clean(awaited, 80)}” is listed when the graph is up to date."))
     if not found:
@@ -68,8 +70,19 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     with left:
         chosen = _choose(found, bool(awaited))
     if chosen is not None:
+        st.session_state[DRAWN] = knowledge.id, chosen.id, chosen.name
         with right:
             _card(knowledge, chosen, known)
+
+
+def _warn_of_gone(knowledge: KnowledgeGraph, known: Sequence[Entity], awaited: str) -> None:
+    """Warn once that the entity of the last card is gone, unless its own new name is `awaited` or linked."""
+    workspace, drawn, name = st.session_state.pop(DRAWN, ("", "", ""))
+    linked = st.query_params.get("entity", drawn)
+    gone = workspace == knowledge.id and all(one.id != drawn for one in known)
+    if gone and linked == drawn and not awaited:
+        st.warning(plain(f"“{clean(name, 80)}” is no longer in the graph: an edit or a change of documents "
+                         "took it away. What you just entered for it was not saved."))
 
 
 def _find_renamed(knowledge: KnowledgeGraph, known: Sequence[Entity]) -> str:
