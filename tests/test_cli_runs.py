@@ -53,6 +53,20 @@ def test_a_run_is_written_verified_and_replayed(db, ids, tmp_path, capsys):
     assert not found["gained"]
 
 
+def test_a_run_is_noted_deleted_and_restored(db, ids, capsys):
+    def change(*arguments):
+        assert main(["runs", *arguments, "--db", db]) == 0
+        capsys.readouterr()
+        assert main(["runs", "--db", db, "--json"]) == 0
+        return {row["id"]: row["note"] for row in json.loads(capsys.readouterr().out)["runs"]}
+
+    large, small = ids
+    assert change(small, "--note", "half") == {large: "large", small: "half"}
+    assert change(large, "--delete") == {small: "half"}
+    assert change("--undo") == {large: "large", small: "half"}
+    assert change(small, "--note", "") == {large: "large", small: ""}
+
+
 def test_a_file_is_saved_in_another_workspace_if_it_holds(db, ids, path, tmp_path, capsys):
     file = write_json(db, ids[1], tmp_path / "run.json", capsys)
     KnowledgeGraph.open(path)

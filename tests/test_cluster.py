@@ -54,10 +54,6 @@ def read(path, address, extractor=TinyExtractor):
         return store.graph.digest()
 
 
-def test_a_cluster_gives_the_graph_of_one_process(tmp_path, address, workers):
-    assert read(tmp_path / "a.db", address) == tiny_index(tmp_path / "b.db", MANY)
-
-
 class Fatal(TinyExtractor):
     """Kills the first worker that comes to a certain passage, and no other."""
 
