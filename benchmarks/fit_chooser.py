@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from qafd.answer import LIKELY
-from qafd.answer.chooser import FEATURES, ChoiceModel, rate_sentences
+from qafd.answer.chooser import FEATURES, ChoiceModel, names_of_chunk, rate_sentences
 from qafd.answer.quote import PASSAGES, SENTENCES, read_candidates
 from qafd.evaluate.measures import intervals
 from qafd.explain.reach import put_reached_first
@@ -93,11 +93,18 @@ def read_cases(path, questions, knowledge):
             candidates = read_candidates(found.passages[:PASSAGES], store)
             if not candidates:
                 continue
-            right = [not absent and judged(score, question, [each.text])[0] for each in candidates]
+            names = store.passages.names({each.passage.chunk for each in candidates})
+            right = [not absent and judged(score, question, [_show(each, names)])[0] for each in candidates]
             rival = (False, False) if absent else tuple(judged(score, question, ten_lines(knowledge, plan)))
             cases.append(Case(length(plan.words), rate_sentences(candidates, plan, found, passages, store),
                               np.array(right, bool), absent, rival))
     return cases
+
+
+def _show(candidate, names):
+    """A sentence with the speaker that is shown before it."""
+    speaker = candidate.find_speaker(names_of_chunk(names, candidate.passage.chunk))
+    return f"{speaker.text}: {candidate.text}" if speaker else candidate.text
 
 
 def _hold_answers(knowledge):
