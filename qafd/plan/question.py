@@ -29,8 +29,7 @@ from qafd.resources import lexicon
 FEW = 3  # words of content below which a question without a name leans on what is before it
 
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
-_OPENING = re.compile(r"(\w+) +(?=\w)")
-_CONTRACTED = re.compile("I['\u2019]\\w+")
+_OPENING = re.compile(r"(\w+)(?: +|['\u2019](?:m|s|re|ve|ll|d)\b\s*)")  # "Describe Rome", "Where's Ben"
 _QUALIFIED = re.compile(r"-[^\W\d_A-Z]\w{4,}$")  # "CBS-affiliated"
 _GREETED = re.compile(r"\w+(?: \w+)?[,!.:]+\s+(?=\w)")  # "Hello, " and "Good evening, "
 
@@ -79,13 +78,13 @@ class QuestionParse:
     @cached_property
     def named(self) -> tuple[Phrase, ...]:
         """Names by the look of them: runs of words with a capital, without a request before them."""
+        leading = self.common | self.asking_words | lexicon("english", "requesting")
         found = []
         for phrase, is_term in self._found:
             opening = _OPENING.match(phrase.text)
-            asks = opening and opening[1].lower() in _requesting() | self.asking_words
-            start = opening.end() if opening and asks else 0
+            start = opening.end() if opening and opening[1].lower() in leading else 0
             name = _QUALIFIED.sub("", phrase.text[start:])
-            if not is_term and (len(name) > 1 or is_unspaced(name)) and not _CONTRACTED.fullmatch(name):
+            if not is_term and (len(name) > 1 or is_unspaced(name)):
                 found.append(Phrase(name, phrase.start + start, phrase.start + start + len(name)))
         return tuple(found)
 
@@ -100,7 +99,8 @@ class QuestionParse:
         end = -1  # of the run at work
         for match in () if is_unspaced(self.text) else _WORD.finditer(self.text):
             named = any(start < match.end() and match.start() < last for _, start, last in self.named)
-            if named or match[0].casefold() in self.common:
+            common = match[0].casefold().replace("\u2019", "'").partition("'")[0] in self.common
+            if named or common or not any(map(str.isalpha, match[0])):
                 end = -1
             elif end >= 0 and not self.text[end:match.start()].strip():
                 spans[-1] = (spans[-1][0], match.end())
