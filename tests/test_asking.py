@@ -57,6 +57,7 @@ def test_what_a_question_needs_stays(text):
     ("Which HBX-operated ferry leaks?", ["HBX"], ("ferry leaks",)),
     ("Was Kim Jong-un there after I've left?", ["Kim Jong-un"], ("left",)),
     ("Where's Ben? On May 5, 2031?", ["Ben"], ()),
+    ("Who is Will Quoll?", ["Will Quoll"], ()), ("What is The Grey Heron?", ["The Grey Heron"], ()),
     ("WHO SAILED THE GREY HERON?", [], ("SAILED", "GREY HERON")),
     ("who sailed the grey heron", [], ("sailed", "grey heron")),
 ])

@@ -29,7 +29,8 @@ from qafd.resources import lexicon
 FEW = 3  # words of content below which a question without a name leans on what is before it
 
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019][^\W_]+)*")
-_OPENING = re.compile(r"(\w+)(?: +|['\u2019](?:m|s|re|ve|ll|d)\b\s*)")  # "Describe Rome", "Where's Ben"
+_OPENING = re.compile(r"(\w+) +")  # "Describe Rome"
+_CONTRACTED = re.compile(r"(\w+)['\u2019](?:m|s|re|ve|ll|d)\b\s*")  # "Where's Ben"
 _QUALIFIED = re.compile(r"-[^\W\d_A-Z]\w{4,}$")  # "CBS-affiliated"
 _GREETED = re.compile(r"\w+(?: \w+)?[,!.:]+\s+(?=\w)")  # "Hello, " and "Good evening, "
 
@@ -78,11 +79,15 @@ class QuestionParse:
     @cached_property
     def named(self) -> tuple[Phrase, ...]:
         """Names by the look of them: runs of words with a capital, without a request before them."""
-        leading = self.common | self.asking_words | lexicon("english", "requesting")
+        requests = self.asking_words | _requesting()
         found = []
         for phrase, is_term in self._found:
-            opening = _OPENING.match(phrase.text)
-            start = opening.end() if opening and opening[1].lower() in leading else 0
+            opening, short = _OPENING.match(phrase.text), _CONTRACTED.match(phrase.text)
+            start = 0
+            if opening and opening[1].lower() in requests:
+                start = opening.end()
+            elif short and short[1].lower() in self.common:
+                start = short.end()
             name = _QUALIFIED.sub("", phrase.text[start:])
             if not is_term and (len(name) > 1 or is_unspaced(name)):
                 found.append(Phrase(name, phrase.start + start, phrase.start + start + len(name)))
