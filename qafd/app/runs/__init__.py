@@ -111,7 +111,7 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[RunRow], marks: Collection
     places = {row.id: place for place, row in enumerate(rows)}
     linked = [places[key] for key in st.query_params.get_all("run") if key in places]
     columns = columns_of(
-        ("saved (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "exact"),
+        ("saved (UTC)", "question", "note", "method", "settings", "nodes", "tokens", "certificate"),
         [(word_time(row.made_at), row.question, row.note, label_of(row.method),
           word_settings(runs.changed_params(row.method, row.params)), row.nodes, row.tokens,
           say_exact(row.exact)) for row in rows])
