@@ -8,6 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
+from qafd.errors import ParameterError
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
 from qafd.reasons import ReasonKind, reason
@@ -274,3 +275,12 @@ def test_edges_carry_the_resource_and_passages_support_the_paths():
     assert nodes["X"].reason.values["score"] == pytest.approx(0.9)
     # A is the nearer seed; of its passages the one that has A and X supports the path.
     assert titles(found) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda: PageRank(damping=1.0), lambda: EgoNet(mode="naive"), lambda: DensePassages(passages=0),
+    lambda: RelationalPaths(seeds=1), lambda: FusedPassages(lexical=-1)],
+    ids=["damping", "mode", "passages", "seeds", "lexical"])
+def test_parameters_outside_their_range_are_refused(wrong):
+    with pytest.raises(ParameterError, match=r"lies between|choose"):
+        wrong()

@@ -4,6 +4,7 @@ from local_models import embedder
 from onnxruntime import InferenceSession
 from tokenizers import Tokenizer
 
+from qafd.errors import ModelError
 from qafd.models.embedder import MODEL_FILE, TOKENIZER_FILE, LocalEmbedder, checked_file
 from qafd.models.multilingual import MultilingualEmbedder, multilingual_embedder
 
@@ -69,3 +70,9 @@ def test_a_span_is_read_alone(model):
     alone = [model.embed_spans(part, [])[0] for part in ("Apple sells the iPhone.",
                                                          "The Nile floods its banks.")]
     assert np.array_equal(spans, np.stack(alone))
+
+
+def test_another_hash_is_refused():
+    package, name, _ = MODEL_FILE
+    with pytest.raises(ModelError, match=r"SHA-256 8199be6f699a.*not the expected 000000"):
+        checked_file(package, name, "0" * 64)
