@@ -10,7 +10,7 @@ from scipy.special import erf
 from tiny import tiny_index
 
 from qafd.cli import main
-from qafd.errors import ModelError
+from qafd.errors import EmbedderMismatchError, ModelError
 from qafd.ingest.reader import choose, needs_languages, read_choice
 from qafd.knowledge import KnowledgeGraph
 from qafd.models.embedder import LocalEmbedder, checked_file
@@ -121,6 +121,13 @@ def test_another_model_embeds_the_whole_workspace_again(tmp_path):
     assert len(found) == 3
     KnowledgeGraph.open(path, languages=False)
     assert tiny_index(path, []) == before
+
+
+def test_vectors_of_another_model_are_refused(tmp_path):
+    path = tmp_path / "work.db"
+    tiny_index(path, GERMAN)
+    with pytest.raises(EmbedderMismatchError, match=r"indexed with tiny \(8 dimensions\), not with "):
+        KnowledgeGraph(path, multilingual_embedder()).plan("When?")
 
 
 @pytest.mark.usefixtures("alone")
