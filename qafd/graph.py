@@ -43,7 +43,6 @@ Names = npt.NDArray[np.str_]
 LayerKey = tuple[frozenset[str] | None, frozenset[str] | None]
 """The kinds of edges in a layer, None for all, and those that it is without; see `Graph.layer`."""
 
-EDGE_COLUMNS = ("indptr", "neighbors", "similarity", "edge_kinds", "component")
 EDGE_KINDS = ("mention", "relation", "synonym", "part_of", "foreign_key", "by_hand", "term")
 CAPACITIES = ("degree", "unit", "tokens")
 LEAST = 1e-60  # factor of a weight: three of them multiply to a number with a normal reciprocal
@@ -255,25 +254,18 @@ class Graph:
         return len(self.neighbors) // 2
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, revision: int, layers: Mapping[str, LayerKey]) -> "Graph":
-        """Return the graph that `columns` made arrays of, with the same layers."""
+    def from_arrays(cls, arrays: Arrays, revision: int) -> "Graph":
+        """Return the graph that `columns` made arrays of."""
         nodes = unflatten("graph", arrays)
-        graph = cls(**{"vectors": None, "name_vectors": None} | nodes, revision=revision).prepare()
-        for name, key in layers.items():
-            graph._layers[key] = replace(graph, **unflatten(name, arrays)).prepare()
-        return graph
+        return cls(**{"vectors": None, "name_vectors": None} | nodes, revision=revision).prepare()
 
-    def columns(self, layers: Mapping[str, LayerKey]) -> dict[str, Array]:
-        """Return the graph as arrays, with some of its layers by name; ids must be sorted."""
+    def columns(self) -> dict[str, Array]:
+        """Return the graph as arrays; ids must be sorted."""
         columns = {spec.name: getattr(self, spec.name) for spec in fields(self)
                    if spec.init and spec.name != "revision"}
         texts = {name: TextBlock.of(columns[name]) for name in ("ids", "names")
                  if not isinstance(columns[name], TextBlock)}
-        arrays = flatten("graph", columns | texts)
-        for name, key in layers.items():
-            layer = self.layer(*key)
-            arrays |= flatten(name, {column: getattr(layer, column) for column in EDGE_COLUMNS})
-        return arrays
+        return flatten("graph", columns | texts)
 
     @cached_property
     def row(self) -> Mapping[str, int]:

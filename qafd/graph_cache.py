@@ -30,12 +30,12 @@ from qafd.arrays import (
     take_rows,
     write_columns,
 )
-from qafd.graph import Graph, LayerKey, label_rows, merge_edges
+from qafd.graph import Graph, label_rows, merge_edges
 from qafd.plan.name_columns import NameColumns, columns_of
 from qafd.reading.text import canonical, passage_names
 from qafd.reading.text.bm25 import Bm25
 from qafd.records import Nodes, Vectors, node_id
-from qafd.retrieve import layers, qafd
+from qafd.retrieve import layers
 from qafd.retrieve.base import Corpus, Retrieval, RetrievedPassage, column
 from qafd.retrieve.seeds import PassageColumns, Passages, TextsOf, passages_of
 from qafd.storage import Workspace, open_workspace
@@ -109,8 +109,6 @@ def add_texts(retrieval: Retrieval, graph: Graph, store: Workspace) -> Retrieval
     return replace(retrieval, edges=edges, passages=tuple(passages))
 
 
-_LAYERS: dict[str, LayerKey] = {f"layer-{name}": key for name, key in qafd.LAYERS.items()}
-
 Sentences = Callable[[Sequence[str]], Sequence[Vectors]]
 
 
@@ -175,7 +173,7 @@ def follow_columns(store: Workspace, known: MappedColumns) -> Columns | None:
     start, _, revision = known.label.rpartition("-")
     if since < 0 or start != _label(store).rpartition("-")[0] or int(revision) < since:
         return None
-    old = Graph.from_arrays(known.arrays, int(revision), {})
+    old = Graph.from_arrays(known.arrays, int(revision))
     graph, merge = merge_graphs(store, old, moved)
     known.release()
     passages = _merge_passages(PassageColumns.unflatten(known.arrays), graph, merge, partial(texts_of, store))
@@ -191,7 +189,7 @@ def _label(store: Workspace) -> str:
 
 def pack(graph: Graph, passages: PassageColumns, names: NameColumns) -> dict[str, Array]:
     """Return a graph with sorted ids, and the columns that questions need, as arrays."""
-    return graph.columns(_LAYERS) | passages.flatten() | names.flatten()
+    return graph.columns() | passages.flatten() | names.flatten()
 
 
 def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) -> Graph:
@@ -202,7 +200,7 @@ def unpack(arrays: Arrays, revision: int, sentences: Sentences | None = None) ->
     sentences : callable, optional
         See `Passages`.
     """
-    graph = Graph.from_arrays(arrays, revision, _LAYERS)
+    graph = Graph.from_arrays(arrays, revision)
     columns_of(graph, NameColumns.unflatten(arrays))
     passages = Passages(graph, PassageColumns.unflatten(arrays), sentences)
     passages_of(graph, lambda: passages)
