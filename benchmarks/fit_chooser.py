@@ -197,10 +197,14 @@ def auc(chances, right):
 
 def calibration(chances):
     """Expected calibration error over bins of as many questions each."""
+    gaps = [len(part) * abs(part[:, 0].mean() - part[:, 1].mean()) for part in bins(chances)]
+    return float(sum(gaps) / len(chances))
+
+
+def bins(chances):
+    """The chances in order, in parts of as many questions each."""
     ordered = chances[np.argsort(chances[:, 0])]
-    gaps = [len(part) * abs(part[:, 0].mean() - part[:, 1].mean())
-            for part in np.array_split(ordered, min(BINS, max(1, len(ordered) // 20)))]
-    return float(sum(gaps) / len(ordered))
+    return np.array_split(ordered, min(BINS, max(1, len(ordered) // 20)))
 
 
 def coverage(chances):
@@ -242,7 +246,8 @@ def report_left_out(sets):
     bold = chances[:, 0] >= LIKELY
     lines.append({"set": "all, each left out", "questions": len(chances), "calibration": calibration(chances),
                   "auc": auc(chances[:, 0], chances[:, 1] > 0), "bold": int(bold.sum()),
-                  "bold_right": int(chances[bold, 1].sum()), "coverage": coverage(chances)})
+                  "bold_right": int(chances[bold, 1].sum()), "coverage": coverage(chances),
+                  "bins": [part[:, :2].mean(axis=0).tolist() for part in bins(chances)]})
     print(lines[-1])
     return lines
 

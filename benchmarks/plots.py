@@ -1,4 +1,4 @@
-"""Draw benchmarks/results/*.svg from the JSON files beside them.
+"""Draw benchmarks/results/*.svg and docs/answers.svg from the JSON files in benchmarks/results.
 
     python benchmarks/plots.py
 """
@@ -49,9 +49,30 @@ def curves(name, title, x, lines):
     save(name, title, parts, HEIGHT)
 
 
-def save(name, title, parts, height):
+def chances(name, title, row):
+    """How many first sentences are right: over their chance, and over the share that has the highest ones."""
+    panels = {"chance that is stated": [(chance, right) for chance, right in row["bins"]],
+              "share of the questions, surest first": [(float(share), right)
+                                                       for share, (right, _) in row["coverage"].items()]}
+    parts = [f'<text x="8" y="18" font-weight="bold">{escape(title)}</text>',
+             '<line x1="44" y1="234" x2="284" y2="34" stroke="#999" stroke-dasharray="4"/>']
+    for left, (across, points) in zip((44, 364), panels.items(), strict=True):
+        for tick in (0, 0.5, 1):
+            y, x = 34 + 200 * (1 - tick), left + 240 * tick
+            parts.append(f'<line x1="{left}" x2="{left + 240}" y1="{y}" y2="{y}" stroke="#ddd"/>'
+                         f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{tick:g}</text>'
+                         f'<text x="{x}" y="252" text-anchor="middle">{tick:g}</text>')
+        places = [(left + 240 * x, 34 + 200 * (1 - y)) for x, y in points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLORS[0]}"/>' for x, y in places)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{COLORS[0]}" stroke-width="2"/>{dots}'
+                     f'<text x="{left}" y="274">{escape(across)}</text>')
+    save(name, title, parts, 288, RESULTS.parents[1] / "docs")
+
+
+def save(name, title, parts, height, folder=RESULTS):
     """Write one picture with its text alternative."""
-    (RESULTS / f"{name}.svg").write_text(
+    (folder / f"{name}.svg").write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" role="img" '
         f'aria-label="{escape(title)}" font-family="sans-serif" font-size="12">'
         f'<rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>\n',
@@ -77,6 +98,9 @@ def main():
         if row.get("theorem") == 3:
             curves("theorem3", "F(x) - F(x*) of Algorithm 2 and the rate of Theorem 3",
                    row["pushes"], {"measured": row["gap"], "bound": row["bound"]})
+    for row in rows("chooser"):
+        if "bins" in row:
+            chances("answers", "Share of first sentences that are right, each set left out", row)
 
 
 if __name__ == "__main__":
