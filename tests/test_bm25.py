@@ -27,3 +27,8 @@ def test_nothing_to_search_scores_nothing(texts):
     ("20260105_11:00 MAX_size", ["20260105", "11", "00", "max", "size"])])
 def test_words_have_neither_capitals_nor_accents_nor_underscores(text, found):
     assert words(text) == found
+
+
+def test_forms_of_a_word_are_counted_together_and_a_passage_once():
+    index = Bm25.build(["cats and a cat", "a cat", "cattle", "rowing boats", "they row", "a boat"])
+    assert index.spread_forms(["cats", "cat", "row", "boats", "bird"]).tolist() == [2, 2, 2, 2, 0]

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from qafd.answer import Answer, Likelihood
+from qafd.answer import UNSURE, Answer, Likelihood
 from qafd.answer.chooser import (
     FEATURES,
     Candidate,
@@ -118,6 +118,18 @@ def test_the_most_of_a_table_is_not_quoted_from_one_row(question, beyond, tmp_pa
     answer = knowledge.answer(question)
     assert answer.beyond == beyond
     assert answer.abstained == (beyond is not None)
+
+
+@pytest.mark.parametrize(("question", "bold"), [
+    ("When was the Grebe built?", True), ("Who is the captain of the Grebe?", True),
+    ("What does the Grebe burn as fuel?", False), ("Which paint does the Grebe have?", False)])
+def test_a_row_without_the_asked_column_is_no_answer(question, bold, tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "ferries.db")
+    knowledge.add_text("ferries.csv", "Ferry,Built,Captain,Cars\nGrebe,1994,Ada Brenner,40\n"
+                                      "Heron,2003,Hugo Lind,65\n")
+    answer = knowledge.answer(question)
+    assert answer.sentences[0].text.startswith("Ferry: Grebe")
+    assert (answer.chance > UNSURE) == bold
 
 
 def test_a_row_is_written_in_two_columns_with_the_asked_cell_marked(tmp_path):

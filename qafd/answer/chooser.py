@@ -152,7 +152,7 @@ def names_of_chunk(names: Names, chunk: str) -> Iterator[SentenceName]:
 def _weigh_words(plan: QueryPlan, passages: Passages) -> dict[str, float]:
     """Return how rare the question's words are in all passages, by stem; words that none has weigh 0."""
     asked = parse_question(plan.words).content
-    spread = passages.bm25.spread(asked)
+    spread = passages.bm25.spread_forms(asked)
     rarity = np.where(spread > 0, np.log1p((len(passages) - spread + 0.5) / (spread + 0.5)), 0.0)
     weights: dict[str, float] = {}
     for word, weight in zip(asked, rarity.tolist(), strict=True):

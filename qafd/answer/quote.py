@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from qafd.answer import LIKELY, Answer, Citation, Sentence, cite
+from qafd.answer import LIKELY, UNSURE, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose, names_of_chunk
 from qafd.plan.kinds import Asked, Beyond, rate_kind
 from qafd.plan.question import parse_question
@@ -24,6 +24,7 @@ SENTENCES = 4
 _NAME = "name"
 _CELL_KINDS = frozenset((Asked.PERSON, Asked.PLACE, Asked.TIME, Asked.NUMBER))  # seen at a value
 EACH = 2  # sentences of one passage at most: what else it says is much the same
+COLUMNS = 3  # of a table; a message below its time looks like a row of two
 SHORT = 4  # words below which a sentence is a heading or a remnant
 MARKED, NEAR, LEAST = 2, 0.75, 0.31  # sentences marked in a passage: of the best cosine, and at all
 
@@ -39,15 +40,17 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
     if not candidates:
         return Answer((), (), 0.0, unknown, beyond)
     choice = choose(candidates, plan, retrieval, corpus.passages, store)
-    order = [candidates[place] for place in choice.order]
+    order, chance = [candidates[place] for place in choice.order], choice.chance
+    if _lacks_asked_cell(order[0], plan, store):
+        chance = min(chance, UNSURE)
     if beyond is None and is_row(order[0].text) and (
             parse.is_extreme or _counts_rows(parse.counted, order[0])):
         beyond = Beyond.TOTAL  # one row does not know the others
     if beyond in (Beyond.COMPARISON, Beyond.SUMMARY, Beyond.SEVERAL):
         order = [*_find_sides(order, plan.names), *order]
-    bold = choice.chance >= LIKELY and not (beyond or unknown)
+    bold = chance >= LIKELY and not (beyond or unknown)
     sentences, citations = _quote(_select(order), plan, bold, store)
-    return Answer(sentences, citations, choice.chance, unknown, beyond)
+    return Answer(sentences, citations, chance, unknown, beyond)
 
 
 def read_candidates(passages: Sequence[RetrievedPassage], store: Workspace) -> list[Candidate]:
@@ -116,6 +119,12 @@ def _is_statement(candidate: Candidate) -> bool:
     if candidate.asks or text in (candidate.heading, candidate.passage.title):
         return False
     return size >= SHORT or has_digit(text) and size > 1 or text.endswith((".", "。")) and size == SHORT - 1
+
+
+def _lacks_asked_cell(row: Candidate, plan: QueryPlan, store: Workspace) -> bool:
+    """Return True for the row of a table none of whose columns has what is asked for."""
+    names = store.passages.names({row.passage.chunk}).get((row.passage.chunk, row.end), ())
+    return len(row_cells(row.text)) >= COLUMNS and find_cell(row.text, plan.question, names) < 0
 
 
 def _counts_rows(noun: str, row: Candidate) -> bool:

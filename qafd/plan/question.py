@@ -181,7 +181,8 @@ class QuestionParse:
             return False
         if not is_in_dictionary(word):
             return word.isalpha()
-        return is_form(word, "noun") and (not is_form(word, "verb") or any(
+        other = is_form(word, "verb") or is_form(word, "adj")
+        return is_form(word, "noun") and (not other or any(
             after == word and before in _before_nouns() for before, after in pairwise(words(self.text))))
 
 

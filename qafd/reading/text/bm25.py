@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,16 @@ class Bm25:
         found = [self.vocabulary.find(word) for word in asked]
         return np.array([0 if at is None else self.starts[at + 1] - self.starts[at] for at in found],
                         np.int64)
+
+    def spread_forms(self, asked: Sequence[str]) -> Nodes:
+        """Count the passages that have each word or another one of its stem, shape (k,)."""
+        counts = []
+        for word in asked:
+            alike = self.vocabulary.beginning(commonprefix([word, stem(word)]))
+            forms = [at for at in alike if stem(self.vocabulary[at]) == stem(word)]
+            spans = [self.places[self.starts[at]:self.starts[at + 1]] for at in forms]
+            counts.append(len(np.unique(np.concatenate(spans))) if spans else 0)
+        return np.array(counts, np.int64)
 
     def contributions(self, asked: Sequence[str]) -> Floats:
         """Return the part of each word in the score of each passage, shape (c, k)."""
