@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from qafd.cli import main
 from qafd.curate import entities as curate
+from qafd.curate.neighbors import connect
 from qafd.curate.splitting import find_mixed, passages_of
 from qafd.edits import Edit, entity_names, split_names
 from qafd.errors import ParameterError
@@ -90,6 +91,13 @@ def test_two_names_become_one_entity_with_the_sentences_of_both(graph):
     marked = [sentence.text[start - sentence.start:end - sentence.start]
               for sentence in find_evidence(graph, [one.id]) for start, end in sentence.mentions]
     assert marked == ["IBM", "IBM", *["International Business Machines"] * 2]
+
+
+def test_a_name_that_no_database_can_hold_is_replaced_or_refused(graph):
+    call(graph, "Deep Blue", "Deeper\ud800")
+    assert "Deeper?" in entities(graph)
+    with graph.store() as store, pytest.raises(ParameterError, match="no entity"):
+        connect(store, "IBM", "\ud800lone")
 
 
 def test_a_hidden_entity_leaves_with_all_its_edges(graph):

@@ -15,6 +15,7 @@ from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import as_typed, canonical
 from qafd.reading.text.bm25 import stems
+from qafd.reading.text.plaintext import storable
 from qafd.reading.text.scripts import is_unspaced
 from qafd.records import GUESS, node_id
 from qafd.storage import Workspace
@@ -139,7 +140,7 @@ def entity(store: Workspace, name: str) -> Entity:
     ParameterError
         There is none.
     """
-    key = canonical(name)
+    key = canonical(storable(name))
     for one in entities(store, store.edits.map_merged().get(key, key)) if key else ():
         return one
     raise ParameterError(f"there is no entity called {name!r}; 'qafd entities' lists them")

@@ -295,11 +295,11 @@ class SqlEdits(Part):
 
         The graph follows at its next assembly.
         """
+        texts = map(storable, (action, key, name, now(), label, note))
         with self._file.transaction() as connection:
             number = connection.execute(
                 "INSERT INTO edits (action, key, name, made_at, label, note, passages) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                (action, key, name, now(), label, note, to_json(passages))).fetchone()[0]
+                "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id", (*texts, to_json(passages))).fetchone()[0]
             bump(connection, "log_revision")
         return int(number)
 
