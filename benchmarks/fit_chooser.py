@@ -254,8 +254,8 @@ def report_left_out(sets):
 
 def write_model(sets, commit):
     """Write what all sets say to assets/chooser.json."""
-    model = {key: [round(weight, 4) for weight in weights.tolist()]
-             for key, weights in asdict(fit(list(sets.values()))).items()}
+    fitted = asdict(fit(list(sets.values())))
+    model = {key: np.round(weights, 4).tolist() for key, weights in fitted.items()}
     model |= {"features": FEATURES, "made_by": "benchmarks/fit_chooser.py", "sets": list(sets),
               "commit": commit}
     (ROOT / "assets" / "chooser.json").write_text(json.dumps(model, indent=1) + "\n", "utf-8")

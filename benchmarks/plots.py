@@ -50,7 +50,7 @@ def curves(name, title, x, lines):
 
 
 def chances(name, title, row):
-    """How many first sentences are right: over their chance, and over the share that has the highest ones."""
+    """The share of right first sentences, over their chance and over the share with the highest chances."""
     panels = {"chance that is stated": [(chance, right) for chance, right in row["bins"]],
               "share of the questions, surest first": [(float(share), right)
                                                        for share, (right, _) in row["coverage"].items()]}

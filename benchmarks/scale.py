@@ -26,6 +26,7 @@ import zlib
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -250,7 +251,7 @@ def followed(path, corpus):
         with open_workspace(path) as store:
             extend(store, put(store, corpus, 1), engine())
         found.append(alone(path, "--follow"))
-    return {what: sorted(one[what] for one in found)[FOLLOWED // 2] for what in found[0]}
+    return {what: median(one[what] for one in found) for what in found[0]}
 
 
 def make(path, corpus, passages):

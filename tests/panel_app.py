@@ -30,7 +30,7 @@ thickness = "weight" if st.toggle("thickness by weight") else "flow"
 
 
 def retrieve(sample, mass, method):
-    """What one method brings of "apple" or "hostile"."""
+    """The subgraph of one method for "apple" or "hostile"."""
     return apple(mass, method) if sample == "apple" else replace(hostile(mass), method=method)
 
 

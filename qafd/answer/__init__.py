@@ -286,6 +286,7 @@ class Review:
                        for claim, has in zip(self.written.claims, cited, strict=True))
         return replace(self.written, claims=claims)
 
+
 def _nearest(said: str, claim: Vectors, passage: RetrievedPassage,
              sentences: Sequence[tuple[int, int, Vectors]]) -> tuple[list[tuple[int, int]], float]:
     """Find the sentence nearest to a statement, and its cosine.

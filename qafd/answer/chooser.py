@@ -58,8 +58,8 @@ class Candidate:
     def find_speaker(self, names: Iterable[SentenceName]) -> SentenceName | None:
         """Return the one of some names that opens its line with a colon, None where it says so itself."""
         line = self.passage.text[self.passage.text.rfind("\n", 0, self.start) + 1:self.start]
-        label = line.partition(": ")[0]
-        return next((name for name in names if f"{name.text}: " == line[:len(label) + 2]), None)
+        label, colon, _ = line.partition(": ")
+        return next((name for name in names if colon and name.text == label), None)
 
     def compare(self, plan: QueryPlan) -> float:
         """Return its cosine with the question, or that of a question of the text that it follows."""

@@ -123,8 +123,10 @@ def _is_statement(candidate: Candidate) -> bool:
 
 def _lacks_asked_cell(row: Candidate, plan: QueryPlan, store: Workspace) -> bool:
     """Return True for the row of a table none of whose columns has what is asked for."""
+    if len(row_cells(row.text)) < COLUMNS:
+        return False
     names = store.passages.names({row.passage.chunk}).get((row.passage.chunk, row.end), ())
-    return len(row_cells(row.text)) >= COLUMNS and find_cell(row.text, plan.question, names) < 0
+    return find_cell(row.text, plan.question, names) < 0
 
 
 def _counts_rows(noun: str, row: Candidate) -> bool:

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from qafd.reading.names.languages import ENGLISH
 from qafd.reading.text.bm25 import words
@@ -122,9 +122,9 @@ def _counts(word: str, asked: Asked) -> bool:
 def find_asking_words(question: str) -> frozenset[str]:
     """Return the words that ask, as "compare" and the "country" of "In which country?"."""
     asked = words(question)
-    found = {word for word in asked if any(word in _phrases().get(kind, ()) for kind in Beyond)}
-    return frozenset(found | {
-        noun for before, noun in pairwise(asked) if before in ("which", "what", "many")})
+    asking = frozenset(chain.from_iterable(_phrases().get(kind, ()) for kind in Beyond))
+    nouns = {noun for before, noun in pairwise(asked) if before in ("which", "what", "many")}
+    return asking.intersection(asked) | nouns
 
 
 def find_counted(question: str) -> str:

@@ -235,7 +235,7 @@ def find_asking(parse: QuestionParse, find_names: Callable[[QuestionParse], Sequ
     if not any(asking):
         return parse.text
     begun = find_names(parse) if len(bounds) > 1 else ()
-    named = [any(start <= name < end for name in begun) for start, end in bounds]
+    named = [_lies_in(start, end, begun) for start, end in bounds]
     parts: list[str] = []
     for number, text in enumerate(texts):
         if asking[number]:
@@ -246,6 +246,11 @@ def find_asking(parse: QuestionParse, find_names: Callable[[QuestionParse], Sequ
         if named[number] or _tells_of_matter(words(text)) or leaned_on:
             parts.append(text)
     return " ".join(parts)
+
+
+def _lies_in(start: int, end: int, places: Sequence[int]) -> bool:
+    """Return True if any of some places is from `start` to before `end`."""
+    return any(start <= place < end for place in places)
 
 
 def _without_opening(sentence: str) -> str:
