@@ -56,13 +56,12 @@ def library(nodes: int) -> tuple[Corpus, list[QueryPlan]]:
     start = np.repeat(np.arange(nodes), old.degree)
     keep = (start < old.neighbors) & (old.neighbors >= passages)
     u, v = start[keep], old.neighbors[keep]
-    graph = Graph.build(
-        [f"passage {i:06}" if i < passages else node_id("entity", f"name {i}")
-         for i in range(nodes)],
-        [f"name {i}" for i in range(nodes)],
-        np.where(np.arange(nodes) < passages, "passage", "entity"), u, v, old.similarity[keep],
-        np.where(u < passages, "mention", "relation").tolist(),
-        vectors=old.vectors, name_vectors=old.vectors)
+    ids = [f"passage {i:06}" if i < passages else node_id("entity", f"name {i}") for i in range(nodes)]
+    graph = Graph.build(ids, u, v, old.similarity[keep],
+                        np.where(u < passages, "mention", "relation").tolist(),
+                        names=[f"name {i}" for i in range(nodes)],
+                        kinds=np.where(np.arange(nodes) < passages, "passage", "entity"),
+                        vectors=old.vectors, name_vectors=old.vectors)
     plans = []
     for query, seeds in zip(made.queries, made.seeds, strict=True):
         near = seeds[seeds >= passages][:3]

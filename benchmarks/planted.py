@@ -55,8 +55,7 @@ def planted(n: int, queries: int = 20, seeds: int = 40, dimensions: int = DIMENS
     for first in range(0, len(source), 200_000):
         part = slice(first, first + 200_000)
         cosine[part] = np.einsum("ij,ij->i", vectors[source[part]], vectors[target[part]])
-    graph = Graph.build([str(i) for i in range(n)], None, None, source, target,
-                        clip(cosine), vectors=vectors)
+    graph = Graph.build([str(i) for i in range(n)], source, target, clip(cosine), vectors=vectors)
     asked = center[rng.integers(0, clusters, queries)]
     asked = asked + 0.5 * rng.standard_normal(asked.shape, np.float32)
     asked /= np.linalg.norm(asked, axis=1, keepdims=True)

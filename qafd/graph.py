@@ -87,11 +87,13 @@ class Scratch:
         self.weights = np.empty((2, 16384))
 
 
-class NodeTexts(TypedDict, total=False):
-    """Data of nodes that follow from their texts.
+class NodeColumns(TypedDict, total=False):
+    """What a graph knows of its nodes besides their ids.
 
     Parameters
     ----------
+    names, kinds : sequence, length n, or None
+        The ids and "entity" by default.
     vectors, name_vectors : ndarray or ByteRows, shape (n, d), or None
         See `Graph`.
     tokens : array_like, length n, or None
@@ -100,6 +102,8 @@ class NodeTexts(TypedDict, total=False):
         The revision of the workspace that it was read from.
     """
 
+    names: Sequence[str] | None
+    kinds: Sequence[str] | Names | None
     vectors: VectorColumn | None
     name_vectors: VectorColumn | None
     tokens: npt.ArrayLike | None
@@ -150,27 +154,23 @@ class Graph:
     _workspaces: deque[Scratch] = field(default_factory=deque, init=False, repr=False)
 
     @classmethod
-    def build(cls, ids: Sequence[str], names: Sequence[str] | None = None,
-              kinds: Sequence[str] | Names | None = None,
-              source_rows: npt.ArrayLike = (), target_rows: npt.ArrayLike = (),
+    def build(cls, ids: Sequence[str], source_rows: npt.ArrayLike = (), target_rows: npt.ArrayLike = (),
               similarity: npt.ArrayLike | None = None,
               edge_kinds: str | Sequence[str] | Bits = "relation",
-              **more: Unpack[NodeTexts]) -> "Graph":
+              **nodes: Unpack[NodeColumns]) -> "Graph":
         """Return the graph of a list of edges, in any order and direction.
 
         Parameters
         ----------
         ids : sequence of str, length n
-        names, kinds : sequence, length n, optional
-            Default to the ids and to "entity".
         source_rows, target_rows : array_like of int, shape (k,)
             Ends of each edge as row numbers.
         similarity : array_like, shape (k,), optional
             Positive and finite; 1 by default.
         edge_kinds : str, sequence of str or ndarray of uint8, shape (k,)
             One kind for all edges, one per edge, or bits per edge.
-        more
-            See `NodeTexts`.
+        nodes
+            See `NodeColumns`.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Graph:
             On lengths that differ, duplicate ids, rows outside 0..n-1, or a similarity that
             is not positive (a negative weight would make problem (5) non-convex).
         """
-        n, tokens = len(ids), more.get("tokens")
+        n, names, kinds, tokens = len(ids), nodes.get("names"), nodes.get("kinds"), nodes.get("tokens")
         names = tuple(ids if names is None else names)
         kinds = np.full(n, "entity") if kinds is None else np.asarray(kinds, np.str_)
         tokens = np.zeros(n, np.int64) if tokens is None else np.asarray(tokens, np.int64)
@@ -203,9 +203,9 @@ class Graph:
         order %= max(len(low), 1)  # each edge has two entries
         return cls(
             tuple(ids), names, kinds, indptr, neighbors, strength[order], bits[order],
-            _unit_rows("vectors", more.get("vectors"), n),
-            _unit_rows("name_vectors", more.get("name_vectors"), n),
-            tokens, label_rows(indptr, neighbors), more.get("revision", 0)).prepare()
+            _unit_rows("vectors", nodes.get("vectors"), n),
+            _unit_rows("name_vectors", nodes.get("name_vectors"), n),
+            tokens, label_rows(indptr, neighbors), nodes.get("revision", 0)).prepare()
 
     @classmethod
     def from_networkx(cls, G: "networkx.Graph", weight: str | None = "weight") -> "Graph":
@@ -238,8 +238,7 @@ class Graph:
             ends = (min(row[u], row[v]), max(row[u], row[v]))
             added[ends] = added.get(ends, 0.0) + strength
         ends_of = np.array(list(added), np.int64).reshape(-1, 2)
-        return cls.build(ids, names, None, ends_of[:, 0], ends_of[:, 1],
-                         np.array(list(added.values())))
+        return cls.build(ids, ends_of[:, 0], ends_of[:, 1], np.array(list(added.values())), names=names)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -60,8 +60,8 @@ def problem(variant, seed, largest=12):
     graph = random_graph(rng, n, int(rng.integers(0, largest)))
     whole = seed % 3 == 0
     if whole:
-        graph = Graph.build(graph.ids, None, None, np.repeat(np.arange(n), graph.degree),
-                            graph.neighbors, tokens=graph.tokens)
+        graph = Graph.build(graph.ids, np.repeat(np.arange(n), graph.degree), graph.neighbors,
+                            tokens=graph.tokens)
     alignment = np.ones(n) if whole else rng.uniform(1e-3, 1, n)
     if variant == "product" and seed % 2:
         alignment = 10.0 ** rng.uniform(-15, 0, n)

@@ -97,7 +97,7 @@ def test_a_sentence_with_a_known_name_stays():
 
 
 def test_a_plan_is_that_of_the_question_and_says_so():
-    graph = Graph.build(["e:mill", "p:1"], ["Mill", "Notes"], ["entity", "passage"])
+    graph = Graph.build(["e:mill", "p:1"], names=["Mill", "Notes"], kinds=["entity", "passage"])
     planner = Planner(graph, LocalEmbedder())
     plain, polite = planner.plan("Who owns the Mill?"), planner.plan("Hi! Who owns the Mill? Many thanks.")
     assert (polite.words, polite.names) == (plain.words, plain.names)
@@ -109,5 +109,5 @@ def test_a_plan_is_that_of_the_question_and_says_so():
 
 
 def test_of_a_graph_without_passages_all_is_asked():
-    planner = Planner(Graph.build(["e:mill"], ["Mill"], ["entity"]), LocalEmbedder())
+    planner = Planner(Graph.build(["e:mill"], names=["Mill"], kinds=["entity"]), LocalEmbedder())
     assert planner.plan("Who owns the Mill? List all names.").words == "Who owns the Mill? List all names."

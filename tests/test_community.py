@@ -23,10 +23,10 @@ def corpus():
     vectors = toward(0.1, 0.2, 0.9, 0.8, 0.3, 0.5, 0.4, 0.6)
     mentions = [(0, 5), (2, 5), (2, 6), (3, 6), (4, 7)]
     relations = [(0, 1), (2, 3), (3, 4), (1, 2)]
-    graph = Graph.build(
-        ids, names, ["entity"] * 5 + ["passage"] * 3,
-        [u for u, _ in mentions + relations], [v for _, v in mentions + relations],
-        edge_kinds=["mention"] * 5 + ["relation"] * 4, vectors=vectors, name_vectors=vectors)
+    graph = Graph.build(ids, [u for u, _ in mentions + relations], [v for _, v in mentions + relations],
+                        names=names, kinds=["entity"] * 5 + ["passage"] * 3,
+                        edge_kinds=["mention"] * 5 + ["relation"] * 4, vectors=vectors,
+                        name_vectors=vectors)
     communities = Communities(
         np.array([0, 0, 1, 1]), np.array([-1, -1, 1, 1]),
         np.array([[0, 0], [0, 1], [1, 2], [1, 3], [1, 4], [2, 2], [2, 3], [3, 4]]),

@@ -38,11 +38,11 @@ def library(order):
     relations = [(int(a), int(b)) for a, b in rng.integers(0, 23, (30, 2)) if a != b]
     place = np.argsort(order)
     ends = [(place[u], place[v]) for u, v in mentions + relations]
-    graph = Graph.build(
-        [f"id{i:02}" for i in order], [f"name {i}" for i in order], kinds[order],
-        [u for u, _ in ends], [v for _, v in ends], np.full(len(ends), 0.5),
-        ["mention"] * len(mentions) + ["relation"] * len(relations),
-        vectors=vectors[order], name_vectors=vectors[order], tokens=np.full(n, 10))
+    graph = Graph.build([f"id{i:02}" for i in order], [u for u, _ in ends], [v for _, v in ends],
+                        np.full(len(ends), 0.5),
+                        ["mention"] * len(mentions) + ["relation"] * len(relations),
+                        names=[f"name {i}" for i in order], kinds=kinds[order], vectors=vectors[order],
+                        name_vectors=vectors[order], tokens=np.full(n, 10))
     return tiny_corpus(graph, lambda ids: [f"text of name {int(i[2:]) % 8}" for i in ids])
 
 
@@ -143,7 +143,7 @@ def test_an_empty_graph_gives_an_empty_retrieval(method):
 
 def test_a_graph_without_edges_keeps_its_seeds(method):
     vectors = unit(np.ones((2, 16), np.float32))
-    graph = Graph.build(["e", "p"], ["name 3", "p"], ["entity", "passage"], vectors=vectors,
+    graph = Graph.build(["e", "p"], names=["name 3", "p"], kinds=["entity", "passage"], vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1])
     retrieval = method.retrieve(tiny_corpus(graph, lambda _: ["name 3"]), plan())
     assert retrieval.seeds
@@ -156,8 +156,8 @@ def test_a_graph_without_edges_keeps_its_seeds(method):
 # A star: hub 0 with leaves 1 and 2; mass enters at leaf 1. Flow runs 1 -> 0 -> 2.
 def star():
     vectors = unit(np.ones((3, 16), np.float32))
-    graph = Graph.build(["a", "b", "c"], ["hub", "in", "out"], ["entity"] * 3, [0, 0], [1, 2],
-                        [1.0, 0.5], ["relation", "synonym"], vectors=vectors,
+    graph = Graph.build(["a", "b", "c"], [0, 0], [1, 2], [1.0, 0.5], ["relation", "synonym"],
+                        names=["hub", "in", "out"], kinds=["entity"] * 3, vectors=vectors,
                         name_vectors=vectors, tokens=[1, 1, 1])
     return Corpus(graph, Passages.build(graph, lambda _: []))
 
@@ -175,7 +175,8 @@ NAMED = reason(ReasonKind.NAMED)
 
 def test_the_reason_names_where_the_largest_part_came_from():
     # Leaves shed what they cannot hold: 0.2 from "narrow", 0.6 from "wide" into the hub.
-    graph = Graph.build(["a", "b", "c"], ["hub", "narrow", "wide"], ["entity"] * 3, [0, 0], [1, 2])
+    graph = Graph.build(["a", "b", "c"], [0, 0], [1, 2], names=["hub", "narrow", "wide"],
+                        kinds=["entity"] * 3)
     diffusion = solve(graph, PLAIN, np.array([1, 2]), np.array([1.2, 1.6]))
     seeds = Seeds(np.array([1, 2]), np.array([0.5, 0.5]), (NAMED, NAMED))
     reasons = {n.name: n.reason for n in _nodes(graph, diffusion, seeds)}

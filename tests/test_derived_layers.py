@@ -150,10 +150,11 @@ def cliques(*sizes):
     pairs += [(int(b) - 1, int(b)) for b in starts[1:-1]]
     n = int(starts[-1])
     vectors = TinyEmbedder().embed([str(i) for i in range(n + 1)])
-    return Graph.build(
-        [f"e{i:02}" for i in range(n)] + ["p"], [f"Name{i}" for i in range(n)] + ["P"],
-        ["entity"] * n + ["passage"], [u for u, _ in pairs] + [0], [v for _, v in pairs] + [n],
-        edge_kinds=["relation"] * len(pairs) + ["mention"], vectors=vectors, name_vectors=vectors)
+    return Graph.build([f"e{i:02}" for i in range(n)] + ["p"], [u for u, _ in pairs] + [0],
+                       [v for _, v in pairs] + [n], names=[f"Name{i}" for i in range(n)] + ["P"],
+                       kinds=["entity"] * n + ["passage"],
+                       edge_kinds=["relation"] * len(pairs) + ["mention"], vectors=vectors,
+                       name_vectors=vectors)
 
 
 def test_cliques_are_the_communities_of_a_chain_of_cliques():

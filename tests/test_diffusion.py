@@ -27,7 +27,7 @@ def solved(p, mass=None, **options):
 
 
 def chain(n, **fields):
-    return Graph.build([str(i) for i in range(n)], None, None, range(n - 1), range(1, n), **fields)
+    return Graph.build([str(i) for i in range(n)], range(n - 1), range(1, n), **fields)
 
 
 @pytest.mark.usefixtures("path")
@@ -109,7 +109,7 @@ def test_weights_beyond_the_range_of_squares_are_solved_all_the_same(c):
 
 @pytest.mark.usefixtures("path")
 def test_an_isolated_seed_stays_dry_in_the_result():
-    graph = Graph.build("abc", None, None, [0], [1])
+    graph = Graph.build("abc", [0], [1])
     solution = solve(graph, PLAIN, np.array([2, 0]), np.array([5.0, 1.5]))
     assert solution.state[solution.find(2)] == "dry"
     assert solution.source.sum() == pytest.approx(1.5)
@@ -122,7 +122,7 @@ def test_a_node_that_is_exactly_full_is_not_retrieved():
     star = Graph.from_networkx(nx.star_graph(4))
     solution = solve(star, PLAIN, np.array([0]), np.array([7.0]), "degree")
     assert solution.support.tolist() == [0]
-    exact = Graph.build("abc", None, None, [0, 1], [1, 2])
+    exact = Graph.build("abc", [0, 1], [1, 2])
     assert solve(exact, PLAIN, np.array([0]), np.array([2.0]), "unit").support.tolist() == [0]
 
 
@@ -132,7 +132,7 @@ def test_components_that_cannot_be_reached_change_nothing_bit_for_bit(variant):
     p = problem(variant, 7, 30)
     n = len(p.graph)
     start = np.repeat(np.arange(n), p.graph.degree)
-    more = Graph.build([*p.graph.ids, *(f"far{i}" for i in range(50))], None, None,
+    more = Graph.build([*p.graph.ids, *(f"far{i}" for i in range(50))],
                        np.concatenate([start, range(n, n + 49)]),
                        np.concatenate([p.graph.neighbors, range(n + 1, n + 50)]),
                        np.concatenate([p.graph.similarity, np.ones(49)]),
@@ -177,7 +177,7 @@ def test_both_implementations_agree():
 
 def test_a_node_comes_from_where_it_got_most_and_no_flow_brings_nothing():
     """Equal seeds a and b send nothing to each other, and each a quarter to c, of which c keeps a half."""
-    graph = Graph.build("abcd", None, None, [0, 0, 1, 2], [1, 2, 2, 3])
+    graph = Graph.build("abcd", [0, 0, 1, 2], [1, 2, 2, 3])
     solution = solve(graph, PLAIN, np.array([0, 1]), np.array([1.25, 1.25]))
     came_from = dict(zip(solution.rows.tolist(), solution.origin.tolist(), strict=True))
     assert (came_from[0], came_from[1], solution.rows[came_from[2]]) == (-1, -1, 0)
@@ -204,7 +204,7 @@ def test_a_solve_gives_its_workspace_back():
 
 
 def test_the_width_is_that_of_the_weights_that_were_read():
-    graph = Graph.build("abc", None, None, [0, 1], [1, 2], [1.0, 1e-3])
+    graph = Graph.build("abc", [0, 1], [1, 2], [1.0, 1e-3])
     region = Region(graph, PLAIN, fit(graph, np.array([0]), np.array([2.5]), "unit"), graph.capacity("unit"))
     assert region.width == 1
     region.grow(np.array([0]), region.source - region.sink, 0.0)
@@ -259,7 +259,7 @@ def test_concurrent_queries_do_not_disturb_each_other():
 @pytest.mark.parametrize("gate", [1e-14, 1e-9])
 def test_flow_behind_a_weak_gate_keeps_its_digits(gate):
     """a - b - c - d, the gate b - c is 1e-14: x is near 1.3e14 and floats there are 0.016 apart."""
-    graph = Graph.build("abcd", None, None, [0, 1, 2], [1, 2, 3], [1.0, gate, 1.0])
+    graph = Graph.build("abcd", [0, 1, 2], [1, 2, 3], [1.0, gate, 1.0])
     solution = solve(graph, PLAIN, np.array([0]), np.array([3.3]))
     flow = dict(zip(zip(solution.rows[solution.u].tolist(), solution.rows[solution.v].tolist(),
                         strict=True), solution.flow.tolist(), strict=True))
@@ -321,7 +321,7 @@ def test_nodes_that_are_exactly_full_are_dropped_when_they_were_active():
     rng = np.random.default_rng(0)
     for _ in range(30):
         weights = np.sort(rng.uniform(0.1, 1, 4))
-        graph = Graph.build([str(i) for i in range(12)], None, None, [0, 0, 0, 0, 1, *range(5, 11)],
+        graph = Graph.build([str(i) for i in range(12)], [0, 0, 0, 0, 1, *range(5, 11)],
                             [1, 2, 3, 4, *range(5, 12)], [*weights, *[1.0] * 7])
         exactly = 1.0 + float((weights / weights.max()).sum())
         assert from_any_start(graph, np.array([0]), np.array([exactly])) == {0}

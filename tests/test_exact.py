@@ -108,10 +108,10 @@ def library(related, passages):
     ends += [(names.index(name), len(names) + place, "mention")
              for place, inside in enumerate(passages.values()) for name in inside if name in names]
     vectors = np.ones((len(ids), 2), np.float32) / np.float32(np.sqrt(2))
-    graph = Graph.build(
-        ids, [*names, *passages], ["entity"] * len(names) + ["passage"] * len(passages),
-        [u for u, _, _ in ends], [v for _, v, _ in ends], None, [kind for _, _, kind in ends],
-        vectors=vectors, name_vectors=vectors, tokens=[1] * len(ids))
+    graph = Graph.build(ids, [u for u, _, _ in ends], [v for _, v, _ in ends], None,
+                        [kind for _, _, kind in ends], names=[*names, *passages],
+                        kinds=["entity"] * len(names) + ["passage"] * len(passages), vectors=vectors,
+                        name_vectors=vectors, tokens=[1] * len(ids))
     return tiny_corpus(graph, lambda ids: [" ".join(passages[one]) for one in ids])
 
 
@@ -141,9 +141,9 @@ def test_what_is_told_to_meet_all_conditions_is_what_networkx_finds(seed, unknow
     names = [f"Name{row}" for row in graph]
     ends = list(graph.edges)
     vectors = np.ones((9, 2), np.float32) / np.float32(np.sqrt(2))
-    built = Graph.build([node_id("entity", name.lower()) for name in names], names, ["entity"] * 9,
-                        [u for u, _ in ends], [v for _, v in ends], None, ["relation"] * len(ends),
-                        vectors=vectors, name_vectors=vectors, tokens=[1] * 9)
+    built = Graph.build([node_id("entity", name.lower()) for name in names], [u for u, _ in ends],
+                        [v for _, v in ends], None, ["relation"] * len(ends), names=names,
+                        kinds=["entity"] * 9, vectors=vectors, name_vectors=vectors, tokens=[1] * 9)
     query = nx.gnp_random_graph(unknown, 0.7, seed=seed + 1)
     known = {unknown: int(rng.integers(9))}
     query.add_edge(int(rng.integers(unknown)), unknown)
@@ -271,8 +271,8 @@ def test_answers_stand_in_the_order_of_the_conditions_that_they_surely_meet(know
 def test_what_is_related_to_a_namesake_meets_the_condition():
     names = ["Ada", "Ben", "Chile", "Chile [2]", "Peru"]
     vectors = np.ones((5, 2), np.float32) / np.float32(np.sqrt(2))
-    graph = Graph.build([node_id("entity", canonical(name)) for name in names], names, ["entity"] * 5,
-                        [0, 0, 1], [3, 4, 2], None, ["relation"] * 3, vectors=vectors,
+    graph = Graph.build([node_id("entity", canonical(name)) for name in names], [0, 0, 1], [3, 4, 2], None,
+                        ["relation"] * 3, names=names, kinds=["entity"] * 5, vectors=vectors,
                         name_vectors=vectors, tokens=[1] * 5)
     corpus = tiny_corpus(graph, lambda ids: [""] * len(ids))
     assert met_by(ask(corpus, "Who was in Chile and in Peru?", ("chile", "peru"))) == {"Ada": 2}

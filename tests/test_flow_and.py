@@ -27,9 +27,9 @@ def build(edges, passages=()):
     texts = [" and ".join(NAMES[row] for row in rows) for rows in passages]
     mentions = [(row, len(NAMES) + i) for i, rows in enumerate(passages) for row in rows]
     ids = [node_id("entity", name.lower()) for name in NAMES] + [f"p{i}" for i in range(len(texts))]
-    graph = Graph.build(ids, [*NAMES, *texts], ["entity"] * 7 + ["passage"] * len(texts),
-                        [u for u, _ in (*edges, *mentions)], [v for _, v in (*edges, *mentions)], None,
-                        ["relation"] * len(edges) + ["mention"] * len(mentions),
+    graph = Graph.build(ids, [u for u, _ in (*edges, *mentions)], [v for _, v in (*edges, *mentions)], None,
+                        ["relation"] * len(edges) + ["mention"] * len(mentions), names=[*NAMES, *texts],
+                        kinds=["entity"] * 7 + ["passage"] * len(texts),
                         vectors=np.ones((len(ids), 2), np.float32) / 2 ** 0.5)
     known = dict(zip(ids[7:], texts, strict=True))
     return Corpus(graph, Passages.build(graph, lambda asked: [known[i] for i in asked]))

@@ -15,9 +15,9 @@ from qafd.graph import Graph, kind_bit, kind_names
 @pytest.fixture
 def square():
     """a - b - c - d - a, with kinds; passage d."""
-    return Graph.build(["a", "b", "c", "d"], None, ["entity", "entity", "entity", "passage"],
-                       [0, 1, 2, 3], [1, 2, 3, 0], [0.1, 0.2, 0.3, 0.4],
-                       ["relation", "synonym", "mention", "mention"], tokens=[0, 2, 3, 50])
+    return Graph.build(["a", "b", "c", "d"], [0, 1, 2, 3], [1, 2, 3, 0], [0.1, 0.2, 0.3, 0.4],
+                       ["relation", "synonym", "mention", "mention"],
+                       kinds=["entity", "entity", "entity", "passage"], tokens=[0, 2, 3, 50])
 
 
 def neighbors(graph, row):
@@ -33,7 +33,7 @@ def test_expand_lists_the_edges_of_each_node_in_turn(square):
 
 
 def test_self_loops_vanish_and_parallel_edges_keep_the_largest_similarity_and_all_kinds():
-    graph = Graph.build(["a", "b"], None, None, [0, 0, 1], [0, 1, 0], [9.0, 0.5, 0.7],
+    graph = Graph.build(["a", "b"], [0, 0, 1], [0, 1, 0], [9.0, 0.5, 0.7],
                         ["relation", "relation", "synonym"])
     assert neighbors(graph, 0) == {1: 0.7}
     assert neighbors(graph, 1) == {0: 0.7}
@@ -57,7 +57,7 @@ def test_a_layer_keeps_the_rows_and_only_edges_of_its_kinds(square):
 
 def test_a_layer_without_a_kind_drops_edges_that_are_of_other_kinds_too():
     bits = [kind_bit("mention"), kind_bit("mention") | kind_bit("term")]
-    graph = Graph.build("abc", None, None, [0, 1], [1, 2], None, np.array(bits, np.uint8))
+    graph = Graph.build("abc", [0, 1], [1, 2], None, np.array(bits, np.uint8))
     assert graph.layer({"mention"}).degree.tolist() == [1, 2, 1]
     assert graph.layer({"mention"}, {"term"}).degree.tolist() == [1, 1, 0]
     assert graph.layer(without={"term"}).degree.tolist() == [1, 1, 0]
@@ -70,7 +70,7 @@ def test_capacities_are_degree_one_or_tokens_of_at_least_one(square):
 
 
 def test_component_capacities_add_up_over_components():
-    graph = Graph.build("abcde", None, None, [0, 2], [1, 3])
+    graph = Graph.build("abcde", [0, 2], [1, 3])
     by_row = graph.component_capacity("degree")[graph.component]
     assert by_row.tolist() == [2, 2, 2, 2, 0]
 
@@ -96,7 +96,7 @@ def test_a_malformed_graph_is_refused_with_the_reason(fields, message):
 def test_edges_in_any_order_and_direction_make_the_same_graph(edges, random):
     other = [pair if random.random() < 0.5 else pair[::-1] for pair in edges]
     random.shuffle(other)
-    one, two = (Graph.build("abcdefg", None, None, [u for u, _ in e], [v for _, v in e])
+    one, two = (Graph.build("abcdefg", [u for u, _ in e], [v for _, v in e])
                 for e in (edges, other))
     assert one.indptr.tolist() == two.indptr.tolist()
     assert one.neighbors.tolist() == two.neighbors.tolist()

@@ -179,11 +179,10 @@ def graphs(draw):
     if draw(st.booleans()):  # as in a workspace
         rows = [ByteRows.of(to_bytes(some)) for some in vectors]
     ends = rng.integers(0, len(ids), (2, 3 * len(ids)))
-    return Graph.build(
-        ids, [nodes[key][0] for key in ids], [nodes[key][1] for key in ids], ends[0], ends[1],
-        rng.uniform(0.01, 1, ends.shape[1]), rng.choice(EDGE_KINDS, ends.shape[1]).tolist(),
-        vectors=rows[0], name_vectors=rows[1], tokens=rng.integers(1, 50, len(ids)),
-        revision=3), said
+    return Graph.build(ids, ends[0], ends[1], rng.uniform(0.01, 1, ends.shape[1]),
+                       rng.choice(EDGE_KINDS, ends.shape[1]).tolist(), names=[nodes[key][0] for key in ids],
+                       kinds=[nodes[key][1] for key in ids], vectors=rows[0], name_vectors=rows[1],
+                       tokens=rng.integers(1, 50, len(ids)), revision=3), said
 
 
 def both_forms(graph, said):
@@ -256,7 +255,7 @@ parts = st.sampled_from([
        st.dictionaries(parts.map(canonical), parts.map(canonical), max_size=4),
        st.lists(parts, max_size=4).map(" ".join))
 def test_names_and_edits_mean_what_tables_of_all_of_them_say(names, merged, asked):
-    graph = Graph.build([str(at) for at in range(len(names))], names)
+    graph = Graph.build([str(at) for at in range(len(names))], names=names)
     (exact, typed), own = mean_by_tables(graph, merged), Names(graph, merged)
     for name in {*exact, *typed, "ada", "grant park", "actor", "grant park, rome"}:
         assert own.get(name) == (exact.get(name) or typed.get(as_typed(name)))

@@ -21,7 +21,7 @@ def _numpy():
     (None, [0, 1, 2, 3, 4], [0, 0]), (np.array([3]), [0, 1, 3], [3, 4]), (np.array([], int), [0, 1], [5, 4])])
 def test_neighbors_that_are_not_shown_are_leaks(shown, rows, leak):
     """a - b are full; a has neighbors c and d behind weights 3 and 2, b has e behind 4."""
-    graph = Graph.build("abcde", None, None, [0, 0, 0, 1], [1, 2, 3, 4], [9.0, 3.0, 2.0, 4.0])
+    graph = Graph.build("abcde", [0, 0, 0, 1], [1, 2, 3, 4], [9.0, 3.0, 2.0, 4.0])
     found = local_problem(graph, PLAIN, np.array([0]), np.array([3.0]), shown)
     assert sorted(found.rows.tolist()) == rows
     assert (sorted(found.rows[:found.size].tolist()), len(found.u)) == ([0, 1], len(rows) - 1)
@@ -49,7 +49,7 @@ def test_every_interval_agrees_with_direct_solves(variant):
 
 def test_components_are_independent_and_stop_where_they_are_full():
     """Chains a - b - c and d - e - f - g: alpha 5 is 5 units and 2.5 units."""
-    graph = Graph.build("abcdefg", None, None, [0, 1, 3, 4, 5], [1, 2, 4, 5, 6])
+    graph = Graph.build("abcdefg", [0, 1, 3, 4, 5], [1, 2, 4, 5, 6])
     seeds, direction = np.array([0, 3]), np.array([1.0, 0.5])
     path = assert_path_is_solved(graph, PLAIN, seeds, direction, "unit", 5.0)
     assert (path.next_row, path.next_alpha) == (5, pytest.approx(6.0))

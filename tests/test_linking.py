@@ -15,8 +15,8 @@ from qafd.reasons import NoticeKind, notice
 
 
 def names_in(*names, vectors=None):
-    return Names(Graph.build([str(i) for i in range(len(names))], names, ["entity"] * len(names),
-                             vectors=vectors, name_vectors=vectors))
+    return Names(Graph.build([str(i) for i in range(len(names))], names=names,
+                             kinds=["entity"] * len(names), vectors=vectors, name_vectors=vectors))
 
 
 def linked(names, question, vector=(1.0, 0.0)):
@@ -155,7 +155,7 @@ def test_of_a_name_as_few_letters_may_be_wrong_as_its_length_allows(typed, found
 
 
 def test_the_names_of_a_graph_are_made_once_with_and_without_its_edits():
-    graph = Graph.build(["a", "b"], ["Kew Gardens", "Leer"], ["entity"] * 2)
+    graph = Graph.build(["a", "b"], names=["Kew Gardens", "Leer"], kinds=["entity"] * 2)
     plain, edited = names_of(graph), names_of(graph, {"the park": "kew gardens"})
     assert plain is names_of(graph) is not edited
     assert edited is names_of(graph, {"the park": "kew gardens"})

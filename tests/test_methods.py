@@ -30,11 +30,11 @@ def corpus(names, texts, edges, vectors, name_vectors=None):
     ids = [node_id("entity", name.lower()) for name in names]
     ids += [f"passage {i}" for i in range(len(texts))]
     rows = np.array(vectors, np.float32)
-    graph = Graph.build(ids, [*names, *(f"title {i}" for i in range(len(texts)))], kinds,
-                        [u for u, _, _ in edges], [v for _, v, _ in edges], None,
-                        [kind for _, _, kind in edges], vectors=rows,
-                        name_vectors=rows if name_vectors is None else np.array(
-                            name_vectors, np.float32))
+    graph = Graph.build(ids, [u for u, _, _ in edges], [v for _, v, _ in edges], None,
+                        [kind for _, _, kind in edges],
+                        names=[*names, *(f"title {i}" for i in range(len(texts)))], kinds=kinds,
+                        vectors=rows,
+                        name_vectors=rows if name_vectors is None else np.array(name_vectors, np.float32))
     said = dict(zip(ids[len(names):], texts, strict=True))
     return Corpus(graph, Passages.build(graph, lambda asked: [said[i] for i in asked]))
 

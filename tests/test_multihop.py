@@ -25,8 +25,8 @@ def corpus():
     names = list(NEAR)
     vectors = toward(*NEAR.values())
     ends = [(names.index(u), names.index(v)) for u, v, _ in EDGES]
-    graph = Graph.build(names, names, ["entity"] * 4 + ["passage"] * 3, [u for u, _ in ends],
-                        [v for _, v in ends], None, [kind for *_, kind in EDGES],
+    graph = Graph.build(names, [u for u, _ in ends], [v for _, v in ends], None,
+                        [kind for *_, kind in EDGES], names=names, kinds=["entity"] * 4 + ["passage"] * 3,
                         vectors=vectors, name_vectors=vectors)
     return tiny_corpus(graph, lambda ids: ids)
 

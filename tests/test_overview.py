@@ -15,8 +15,8 @@ def graph(mentions, passages):
     row = {letter: len(names) + i for i, letter in enumerate(passages)}
     ends = [(i, row[p]) for i, name in enumerate(names) for p in mentions[name]]
     u, v = zip(*ends, strict=True) if ends else ((), ())
-    return Graph.build([*names, *passages], [*names, *passages],
-                       ["entity"] * len(names) + ["passage"] * len(passages), u, v, None, "mention")
+    return Graph.build([*names, *passages], u, v, None, "mention", names=[*names, *passages],
+                       kinds=["entity"] * len(names) + ["passage"] * len(passages))
 
 
 def edges(made, most=80):

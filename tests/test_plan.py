@@ -22,10 +22,9 @@ NAMES = ["Apple", "Steve Jobs", "iPhone", "Amazon River", "Paper Lanterns", "Gal
 @pytest.fixture(scope="module")
 def planner():
     vectors = embedder().embed([canonical(name) for name in NAMES] + ["a passage"])
-    graph = Graph.build(
-        [f"n{i}" for i in range(len(NAMES) + 1)], [*NAMES, "Title"],
-        ["entity"] * len(NAMES) + ["passage"], [0, 1], [8, 8],
-        vectors=vectors, name_vectors=vectors)
+    graph = Graph.build([f"n{i}" for i in range(len(NAMES) + 1)], [0, 1], [8, 8], names=[*NAMES, "Title"],
+                        kinds=["entity"] * len(NAMES) + ["passage"], vectors=vectors,
+                        name_vectors=vectors)
     return Planner(graph, embedder())
 
 

@@ -16,9 +16,8 @@ TEXTS = ["mill corn", "river flood", "ship river", "town"]
 
 
 # Rows 1 to 4 are passages, row 0 is the entity that is the title of row 4.
-NODES = ([node_id("entity", "town"), *"abcd"], ["Town", "A", "B", "C", "Town"],
-         ["entity"] + ["passage"] * 4)
-GRAPH = Graph.build(*NODES)
+GRAPH = Graph.build([node_id("entity", "town"), *"abcd"], names=["Town", "A", "B", "C", "Town"],
+                    kinds=["entity"] + ["passage"] * 4)
 
 
 @pytest.fixture(scope="module")

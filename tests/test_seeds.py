@@ -30,10 +30,9 @@ def graph():
     ids = [node_id("entity", name.lower()) for name in ENTITIES]
     ids += [node_id("passage", str(i)) for i in range(len(TEXTS))]
     vectors = np.eye(len(ids), 16, dtype=np.float32)
-    return Graph.build(
-        ids, ENTITIES + TITLES, ["entity"] * 3 + ["passage"] * len(TEXTS),
-        [0, 1, 1, 1, 0], [3, 3, 4, 5, 1],
-        edge_kinds=["mention"] * 4 + ["relation"], vectors=vectors, name_vectors=vectors)
+    return Graph.build(ids, [0, 1, 1, 1, 0], [3, 3, 4, 5, 1], names=ENTITIES + TITLES,
+                       kinds=["entity"] * 3 + ["passage"] * len(TEXTS),
+                       edge_kinds=["mention"] * 4 + ["relation"], vectors=vectors, name_vectors=vectors)
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +101,8 @@ def test_passages_take_mass_by_their_lead_over_the_best_left_out(graph, passages
 
 
 def test_without_passages_the_names_take_all():
-    graph = Graph.build([node_id("entity", name) for name in ("mill", "river")],
-                        ["Mill", "River"], None, [0], [1])
+    graph = Graph.build([node_id("entity", name) for name in ("mill", "river")], [0], [1],
+                        names=["Mill", "River"])
     passages = Passages.build(graph, lambda _: [])
     asked = plan("the Mill on the River")
     seeds = select_seeds(graph, passages, asked, match(passages, asked))
@@ -114,7 +113,8 @@ def test_without_passages_the_names_take_all():
 def test_a_name_without_an_edge_in_the_layer_leaves_its_mass_to_the_others(graph, passages):
     asked = plan("the Mill on the River")
     found = match(passages, asked)
-    layer = Graph.build(graph.ids, graph.names, graph.kinds, [0], [len(graph) - 1], None, "mention")
+    layer = Graph.build(graph.ids, [0], [len(graph) - 1], None, "mention", names=graph.names,
+                        kinds=graph.kinds)
     seeds = select_seeds(graph, passages, asked, found, layer=layer)
     assert seeds.rows[0] == 0
     assert 1 not in seeds.rows

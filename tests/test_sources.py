@@ -11,7 +11,7 @@ from qafd.reasons import NoticeKind
 
 @pytest.fixture
 def graph():
-    return Graph.build("abcdefgh", None, None, [0, 0, 0, 0, 5], [1, 2, 3, 4, 6],
+    return Graph.build("abcdefgh", [0, 0, 0, 0, 5], [1, 2, 3, 4, 6],
                        tokens=[10, 20, 30, 40, 50, 60, 70, 80])
 
 

@@ -61,7 +61,7 @@ def test_common_short_and_other_words_stay(typed):
 
 def plan(name, question):
     """The plan of a question about a graph with this name alone."""
-    graph = Graph.build(["e:1"], [name], ["entity"])
+    graph = Graph.build(["e:1"], names=[name], kinds=["entity"])
     return Planner(graph, LocalEmbedder(), vocabulary=VOCABULARY).plan(question)
 
 

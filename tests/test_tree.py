@@ -18,7 +18,7 @@ from qafd.retrieve.tree import CollapsedTree
 @pytest.fixture
 def corpus():
     vectors = toward(0.9, 0.3, 0.4, 0.2)
-    graph = Graph.build("pqrs", ["P", "Q", "R", "S"], ["passage"] * 4, vectors=vectors,
+    graph = Graph.build("pqrs", names=["P", "Q", "R", "S"], kinds=["passage"] * 4, vectors=vectors,
                         name_vectors=vectors, tokens=[100] * 4)
     tree = Tree(
         np.array([1, 1, 2]),

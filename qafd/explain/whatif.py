@@ -112,7 +112,6 @@ def without_edges(graph: Graph, pairs: Iterable[Pair], nodes: Iterable[int] = ()
     taken = [min(pair) * size + max(pair) for pair in pairs]
     gone = np.isin(np.arange(size), sorted(nodes))
     keep = (low < high) & ~(np.isin(low * size + high, taken) | gone[low] | gone[high])
-    return Graph.build(
-        graph.ids, graph.names, graph.kinds, low[keep], high[keep], graph.similarity[keep],
-        graph.edge_kinds[keep], vectors=graph.vectors, name_vectors=graph.name_vectors,
-        tokens=graph.tokens, revision=graph.revision)
+    return Graph.build(graph.ids, low[keep], high[keep], graph.similarity[keep], graph.edge_kinds[keep],
+                       names=graph.names, kinds=graph.kinds, vectors=graph.vectors,
+                       name_vectors=graph.name_vectors, tokens=graph.tokens, revision=graph.revision)

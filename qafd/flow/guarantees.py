@@ -91,8 +91,7 @@ def draw(model: Model, rng: np.random.Generator) -> Draw:
     chance = np.where(same, np.where(cluster[u] == 0, model.inside, model.outside), model.across)
     keep = rng.random(len(u)) < chance
     u, v = u[keep], v[keep]
-    graph = Graph.build([str(i) for i in range(n)], None, None, u, v,
-                        _kernel(vectors[u] - vectors[v], model.gamma))
+    graph = Graph.build([str(i) for i in range(n)], u, v, _kernel(vectors[u] - vectors[v], model.gamma))
     alignment = _kernel(vectors - query, model.gamma)
     gates = Gates(Weights.of_variant("product"), alignment=alignment)
     start = graph.starts

@@ -42,9 +42,8 @@ def schema_graph(schema: Schema, embedder: Embedder) -> Graph:
     names = [table.name for table in schema.tables] + [column.label for column in schema.columns]
     kinds = ["table"] * len(schema.tables) + ["column"] * len(schema.columns)
     return Graph.build(
-        list(row), names, kinds, u, v,
-        clip(np.einsum("ij,ij->i", vectors[u], vectors[v]).astype(np.float64)),
-        [edge.kind for edge in edges], vectors=vectors,
+        list(row), u, v, clip(np.einsum("ij,ij->i", vectors[u], vectors[v]).astype(np.float64)),
+        [edge.kind for edge in edges], names=names, kinds=kinds, vectors=vectors,
         name_vectors=embedder.embed([" ".join(words(node.name)) or node.name for node in nodes]))
 
 

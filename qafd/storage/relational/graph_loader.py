@@ -132,7 +132,7 @@ class _LoadedNodes:
         vectors, named = lay_out(ByteRows.of(compared[rows]), ByteRows.of(self.vectors[rows]),
                                  np.array(kinds, np.str_) == "passage")
         return Graph.build(
-            [self.ids[at] for at in places], [self.names[at] for at in places], kinds, *edges,
+            [self.ids[at] for at in places], *edges, names=[self.names[at] for at in places], kinds=kinds,
             vectors=vectors, name_vectors=named, tokens=self.tokens[rows],
             revision=int(meta(connection, "graph_revision", "0")))
 
