@@ -29,18 +29,28 @@ TESTS = {  # of the modules of each name
              "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract "
              "weights"),
     "retrieve": ("retrieve/qafd retrieve/seeds retrieve/rank",
-                 "seeds methods margins difference nearest rank contract started plan compare united "
-                 "seed_by_seed explain_change explain_question"),
+                 "seeds methods margins difference rank contract started plan compare united "
+                 "seed_by_seed explain_change explain_question flow_path community tree multihop graph_file "
+                 "lightrag"),
     "answer": ("answer/chooser answer/claims answer/context answer/quote",
                "answer quote context conversation cli_answer answer_app"),
     "storage": ("storage/full_assembly storage/relational/assembly storage/rows",
                 "storage_contract full_assembly assemble incremental erase edits index sqlite_file"),
     "explain": ("explain/entry explain/edges explain/paths explain/chains",
-                "explain_change explain_question explain_flow explain_united chains along explain"),
+                "explain_change explain_question explain_flow explain_united chains along explain reach "
+                "context lab"),
     "app": ("app/picture app/figures app/explore/answer app/controls",
             "memory picture controls explain_page asking shortcuts app answer_app compare_page graph_page "
             "placement"),
-    "ingest": ("ingest/incremental", "incremental storage_contract edits erase edges_by_hand"),
+    "ingest": ("ingest/incremental",
+               "incremental storage_contract edits erase edges_by_hand llm_extract imports cost unread "
+               "together multilingual remarks layers"),
+    "sql": ("sql/diffusion", "sql explain_united further sql_sources explain"),
+    "models": ("models/embedder", "embedding models multilingual damage assemble spelling endpoint"),
+    "view": ("view/layout view/contraction", "layout along mass panel figures placement runs"),
+    "plan": ("plan/linking", "linking plan sql graph_file names suggest"),
+    "curate": ("curate/splitting", "edits fuzz"),
+    "export": ("export/whole", "export full_assembly graph_files graph_page"),
 }
 EQUIVALENT = {  # changes without an effect, and the reason
     "qafd/flow/sources.py: part / part.sum() if k else part -> (part / part.sum())":
@@ -243,7 +253,7 @@ def group(names):
     groups = {}
     for name in names:
         folder = name.partition("/")[0]
-        parts = [part for part in TESTS[folder][0].split() if part.startswith(name)]
+        parts = [part for part in TESTS[folder][0].split() if part.startswith(name)] or [name]
         groups.setdefault(folder, []).extend(f"qafd/{part}.py" for part in parts)
     return groups
 
@@ -251,7 +261,7 @@ def group(names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(TESTS), metavar="NAME",
-                        help=f"{', '.join(TESTS)}, or a module such as flow/solver")
+                        help=f"{', '.join(TESTS)}, or any module of them such as flow/solver")
     parser.add_argument("--sample", type=int, default=25, help="changes of each module")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="file for the result")
@@ -270,7 +280,7 @@ def main():
             __import__(library)
         sys.dont_write_bytecode = True
         for name, modules in group(options.names).items():
-            modules = [module for module in modules if module in before or not before]
+            modules = [module for module in modules if not before or before.get(module, {}).get("survivors")]
             tests = [f"tests/test_{part}.py" for part in TESTS[name][1].split()]
             lines, seconds = trace(modules, tests)
             for module in modules:
