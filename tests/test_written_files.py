@@ -426,11 +426,50 @@ def test_columns_of_prose_are_parted_and_cells_of_a_ruled_table_stay_rows():
     lines = b"".join(b"%d %d m %d %d l S\n" % at for at in (
         (50, 720, 350, 720), (50, 700, 350, 700), (50, 660, 350, 660), (50, 660, 50, 720),
         (200, 660, 200, 720), (350, 660, 350, 720)))
-    texts = ((60, 706, b"Task"), (210, 706, b"Who 2024"), (60, 686, b"Clean the"), (60, 672, b"filter"),
+    texts = ((60, 706, b"Task"), (210, 706, b"Who 2024"), (60, 686, b"Clean the fil-"), (60, 672, b"ter MV-"),
+             (60, 661, b"007"),
              (210, 686, b"Ida Moe"))
     shown = b"".join(b"BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % at for at in texts)
     draft, _ = read_one("x.pdf", pdf_of_streams(lines + shown))
-    assert draft.text == "Task: Who 2024\nClean the filter: Ida Moe"
+    assert draft.text == "Task: Clean the filter MV-007\nWho 2024: Ida Moe"
+
+
+def ruled_page(*rows):
+    """A page with a table of three ruled columns, whose words are drawn as kerned pairs: "T" and "able"."""
+    bottom = 700 - 20 * len(rows)
+    lines = b"".join(b"50 %d m 350 %d l S\n" % (y, y) for y in range(bottom, 701, 20))
+    lines += b"".join(b"%d %d m %d 700 l S\n" % (x, bottom, x) for x in (50, 150, 250, 350))
+    for at, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            x, y, (first, rest) = 55 + 100 * column, 686 - 20 * at, (cell[:1], cell[1:])
+            lines += b"BT /F1 10 Tf %d %d Td (%s) Tj 5.3 0 Td (%s) Tj ET\n" % (
+                x, y, first.encode("cp1252"), rest.encode("cp1252"))
+    return lines
+
+
+def test_a_table_on_each_page_is_no_running_line_and_its_kerned_words_are_whole():
+    head = ("Task", "Value", "Vat")
+    pages = [[head, (f"V{n}a", "4 °C", "Yes"), (f"V{n}b", "“9”", "Two—one")] for n in range(4)]
+    draft, _ = read_one("x.pdf", pdf_of_streams(*(ruled_page(*rows) for rows in pages)))
+    rows = draft.text.split("\n\n")
+    assert rows[0] == "Task: V0a\nValue: 4 °C\nVat: Yes"
+    assert rows[7] == "Task: V3b\nValue: “9”\nVat: Two—one"
+    assert len(rows) == 8
+
+
+def test_a_box_to_check_is_labeled_by_the_nearest_text_and_an_empty_field_stays_apart():
+    shown = b"".join(b"BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % at for at in (
+        (60, 700, b"Name"), (60, 680, b"IBAN"), (60, 660, b"Damaged:"), (160, 660, b"Floor"),
+        (260, 660, b"Walls")))
+    fields = b"".join(
+        b"<< /Type /Annot /Subtype /Widget /FT /%s /T (f%d) /Rect [%d %d %d %d] %s >> " % field
+        for field in ((b"Tx", 1, 120, 698, 300, 712, b"/V (Una Berg)"), (b"Tx", 2, 120, 678, 300, 692, b""),
+                      (b"Btn", 3, 140, 658, 154, 672, b"/V /Yes /AS /Yes"),
+                      (b"Btn", 4, 240, 658, 254, 672, b"/V /Off /AS /Off")))
+    data = pdf_of_streams(shown).replace(b"/Contents", b"/Annots [" + fields + b"] /Contents", 1)
+    catalog = b"/Type /Catalog /AcroForm << /Fields [] >>"
+    draft, _ = read_one("x.pdf", data.replace(b"/Type /Catalog", catalog, 1))
+    assert draft.text == "Name: Una Berg\nIBAN:\nDamaged: Floor Walls\nFloor: yes"
 
 
 def test_the_notes_of_a_reader_are_read_with_their_page():

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
 from qafd.reading.formats.grid import TableCell
-from qafd.reading.formats.pdf_layout import PageText, RightToLeft, read_layout, split_tables
+from qafd.reading.formats.pdf_layout import (
+    GLYPHS,
+    TABLE,
+    PageText,
+    RightToLeft,
+    read_layout,
+    split_tables,
+)
 from qafd.reading.text.lines import unwrap, width_of
 from qafd.reading.text.plaintext import clean, has_digit, one_line
 
@@ -25,8 +32,7 @@ if TYPE_CHECKING:
 
 
 _BOOKMARKS = 10_000
-_LETTERS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
-_LETTERS |= {0x02: "-\n", 0xFFFE: "-\n"}  # what PDFium has for a hyphen at the end of a line
+_LETTERS = GLYPHS | {0x02: "-\n", 0xFFFE: "-\n"}  # PDFium leaves out the line break after a hyphen
 _LEADERS = re.compile(r"(?:\s?[.·…]){4,}\s*[\divxlc]+\s*$")  # from an entry of the contents to its page
 _RECTANGLES = 5_000  # of text on a page; one with more is a drawing
 _TITLE, _TITLE_WITHIN = 200, 5_000  # characters of a printed title, and of the page that it is sought in
@@ -244,7 +250,8 @@ def _drop_edges(split: Sequence[list[str]], pages: Sequence[_PageText]) -> None:
 
 
 def _shape(line: str) -> str:
-    return re.sub(r"\d+", "0", line).strip()
+    """Return a line with its numbers alike; the place of a table is like no other line."""
+    return "" if line.startswith(TABLE) else re.sub(r"\d+", "0", line).strip()
 
 
 def _without_contents(text: str) -> str:

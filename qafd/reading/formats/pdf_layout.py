@@ -4,12 +4,14 @@ import ctypes
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
 from qafd.reading.formats.grid import TableCell
+from qafd.reading.text.lines import join_lines
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
@@ -19,12 +21,15 @@ _LINES = 400  # of tables on a page
 _THIN, _NEAR = 3.0, 4.0  # points: the width of a line, and the distance at which two lines touch
 _GUTTER = 8.0  # points between two columns at least
 _SPACE = 0.5  # of the height of a letter, between words of a line without spaces
+_TOUCHING = 0.2  # of the height of a line, between two pieces of a word that a kerned letter parts
 _ROWS = 4  # of two columns at least
 _PROSE = 20  # characters of a line in a column of prose at least
 _RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # letters from right to left
 _LEFT = re.compile(r"[^\W_\u0590-\u08ff]+(?:[ .,:/%+-]+[^\W_\u0590-\u08ff]+)*")  # between these
 _MIRRORED = str.maketrans("()[]", ")(][")
-_TABLE = "\x1f"  # around the number of a table in the text of its page; no text has it
+GLYPHS = {0xFB00 + i: s for i, s in enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"))}
+GLYPHS |= {0x02: "-", 0xFFFE: "-"}  # what PDFium has for a hyphen at the end of a line
+TABLE = "\x10"  # around the number of a table in the text of its page; no text has it
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top in points."""
@@ -95,6 +100,47 @@ class RightToLeft:
 
 
 PageText: TypeAlias = "PdfTextPage | RightToLeft"
+BoxText: TypeAlias = "PageLetters | RightToLeft"
+
+
+class PageLetters:
+    """The letters of a page by their middles.
+
+    For a box PDFium itself returns also letters that only reach into it.
+    """
+
+    def __init__(self, text: "PdfTextPage") -> None:
+        self._text = text
+
+    @cached_property
+    def _letters(self) -> Mapping[int, Sequence[tuple[int, float, float, str]]]:
+        """The place, the middle and the text of each letter, by its height in whole points."""
+        from pypdfium2 import raw
+
+        letters: dict[int, list[tuple[int, float, float, str]]] = defaultdict(list)
+        y = 0.0
+        for place in range(self._text.count_chars()):
+            letter = chr(raw.FPDFText_GetUnicode(self._text, place)).translate(GLYPHS)
+            if letter.isprintable():
+                left, bottom, right, top = self._text.get_charbox(place)
+                y = y if letter == " " else (bottom + top) / 2  # a blank has no height
+                letters[math.floor(y)].append((place, (left + right) / 2, y, letter))
+        return letters
+
+    def get_text_bounded(self, left: float, bottom: float, right: float, top: float) -> str:
+        """Return the letters whose middles are in a box, as one line."""
+        inside = []
+        for height in range(math.floor(bottom), math.floor(top) + 1):
+            inside += [letter for letter in self._letters.get(height, ())
+                       if left <= letter[1] <= right and bottom <= letter[2] <= top]
+        lines = [""]
+        last = -math.inf
+        for _, x, _, letter in sorted(inside):
+            if x < last:
+                lines.append("")
+            lines[-1] += letter
+            last = x
+        return join_lines(lines)
 
 
 @dataclass(frozen=True)
@@ -116,20 +162,21 @@ class _Rows:
 
 def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: str) -> Layout:
     """Return the `plain` text of a page with its tables, columns and form values where they belong."""
-    boxes = [text.get_rect(i) for i in range(min(text.count_rects(), _PIECES))]
+    letters = text if isinstance(text, RightToLeft) else PageLetters(text)
+    boxes = _join_pieces(text.get_rect(i) for i in range(min(text.count_rects(), _PIECES)))
     tables = []
     for columns, rows, segments in _find_rules(page):
         if isinstance(text, RightToLeft):
             columns = [text.mirror((at, 0.0, at, 0.0))[0] for at in reversed(columns)]
             segments = [text.mirror(segment) for segment in segments]
-        table = list(_cells(text, columns, rows, segments))
+        table = list(_cells(letters, columns, rows, segments))
         if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
             tables.append(((columns[0], rows[-1], columns[-1], rows[0]), table))
-    order = _order_columns(text, boxes)
+    order = _order_columns(letters, boxes)
     if tables or order != boxes:
-        plain = "\n".join(_write(text, order, [box for box, _ in tables]))
-    for label, value in _annotations(pdf, page, text, boxes):
-        line = f"{label.rstrip(': ')}: {value}"
+        plain = "\n".join(_write(letters, order, [box for box, _ in tables]))
+    for label, value in _annotations(pdf, page, letters, boxes):
+        line = f"{label.rstrip(': ')}: {value}".rstrip()
         lines = plain.split("\n")
         place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
         lines[place:place + 1] = [line]
@@ -140,13 +187,27 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
 def split_tables(text: str) -> Iterator[str | int]:
     """Yield the texts between the tables of a page, and the numbers of the tables."""
     for part in text.split("\n"):
-        if part.startswith(_TABLE):
-            yield int(part.strip(_TABLE))
+        if part.startswith(TABLE):
+            yield int(part.strip(TABLE))
         else:
             yield part
 
 
-def _write(text: "PageText", boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
+def _join_pieces(boxes: Iterable[Box]) -> list[Box]:
+    """Return pieces of text with those joined that touch on their line, as the letters of a kerned pair."""
+    joined: list[Box] = []
+    for box in boxes:
+        last = joined[-1] if joined else (0.0, 0.0, -math.inf, 0.0)
+        height = max(last[3] - last[1], box[3] - box[1])
+        above = max(last[1], box[1]) - min(last[3], box[3])  # of a raised letter
+        if abs(box[0] - last[2]) < _TOUCHING * height and above < height / 2:
+            joined[-1] = last[0], min(last[1], box[1]), max(last[2], box[2]), max(last[3], box[3])
+        else:
+            joined.append(box)
+    return joined
+
+
+def _write(text: BoxText, boxes: Sequence[Box], tables: Sequence[Box]) -> Iterator[str]:
     """Yield the lines of pieces; the first piece in a table is its number."""
     seen: set[int] = set()
     row: list[str] = []
@@ -160,16 +221,14 @@ def _write(text: "PageText", boxes: Sequence[Box], tables: Sequence[Box]) -> Ite
             row.append(_text_in(text, box))
         elif inside not in seen:
             seen.add(inside)
-            yield f"{_TABLE}{inside}{_TABLE}"
+            yield f"{TABLE}{inside}{TABLE}"
         last = box
     if row:
         yield " ".join(row)
 
 
-def _text_in(text: "PageText", box: Box) -> str:
-    left, bottom, right, top = box
-    middle = (bottom + top) / 2  # the line above may reach into the box
-    return " ".join(text.get_text_bounded(left, bottom, right, middle).split())
+def _text_in(text: BoxText, box: Box) -> str:
+    return " ".join(text.get_text_bounded(*box).split())
 
 
 def _contains(table: Box, box: Box) -> bool:
@@ -222,7 +281,7 @@ def _places(values: Iterator[float]) -> list[float]:
     return found
 
 
-def _cells(text: "PageText", columns: list[float], rows: list[float], lines: list[Box]
+def _cells(text: BoxText, columns: list[float], rows: list[float], lines: list[Box]
            ) -> Iterator[list[TableCell]]:
     """Yield the cells of each row of a ruled table; one spans columns that no line parts."""
     for top, bottom in zip(rows, rows[1:], strict=False):
@@ -234,12 +293,12 @@ def _cells(text: "PageText", columns: list[float], rows: list[float], lines: lis
                          for line in lines)
             if parted or column == len(columns) - 1:
                 box = columns[first] + 1, bottom + 1, columns[column] - 1, top - 1
-                row.append(TableCell(" ".join(text.get_text_bounded(*box).split()), column - first))
+                row.append(TableCell(_text_in(text, box), column - first))
                 first = column
         yield row
 
 
-def _order_columns(text: "PageText", boxes: list[Box]) -> list[Box]:
+def _order_columns(text: BoxText, boxes: list[Box]) -> list[Box]:
     """Return the pieces of a page with those of two columns of prose parted that were drawn row by row."""
     ordered: list[Box] = []
     open_rows = _Rows()
@@ -265,55 +324,58 @@ def _order_columns(text: "PageText", boxes: list[Box]) -> list[Box]:
     return ordered + _part(text, open_rows)
 
 
-def _part(text: "PageText", rows: _Rows) -> list[Box]:
+def _part(text: BoxText, rows: _Rows) -> list[Box]:
     """Return the pieces of two columns one after the other if both are prose, else row by row."""
     if len(rows.left) >= _ROWS and _is_prose(text, rows.left) and _is_prose(text, rows.right):
         return rows.left + rows.right
     return [box for row in zip(rows.left, rows.right, strict=True) for box in row]
 
 
-def _is_prose(text: "PageText", column: list[Box]) -> bool:
+def _is_prose(text: BoxText, column: list[Box]) -> bool:
     """Return True if most lines of a column fill it, and begin at the same place."""
     widest = max(box[2] for box in column) - min(box[0] for box in column)
     full = median(box[2] - box[0] for box in column) > 0.7 * widest
     return full and median(len(_text_in(text, box)) for box in column) >= _PROSE
 
 
-def _annotations(pdf: "PdfDocument", page: "PdfPage", text: "PageText", boxes: Sequence[Box]
+def _annotations(pdf: "PdfDocument", page: "PdfPage", text: BoxText, boxes: Sequence[Box]
                  ) -> Iterator[tuple[str, str]]:
     """Yield the label and the value of each form field that is filled in, and of each note."""
     from pypdfium2 import raw
 
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         mark = raw.FPDFPage_GetAnnot(page, number)
-        label, value = "Note", ""
         sort = raw.FPDFAnnot_GetSubtype(mark)
         if sort in (raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT):
-            value = _string(raw.FPDFAnnot_GetStringValue, mark, b"Contents")
+            if value := _string(raw.FPDFAnnot_GetStringValue, mark, b"Contents"):
+                yield "Note", value
         elif sort == raw.FPDF_ANNOT_WIDGET and pdf.formenv is not None:
             value = _string(raw.FPDFAnnot_GetFormFieldValue, pdf.formenv, mark)
             kind = raw.FPDFAnnot_GetFormFieldType(pdf.formenv, mark)
-            if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+            is_box = kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+            if is_box:
                 value = "yes" if raw.FPDFAnnot_IsChecked(pdf.formenv, mark) else ""
             box = raw.FS_RECTF()
             raw.FPDFAnnot_GetRect(mark, box)
             place = box.left, box.bottom, box.right, box.top
-            near = _label(text.mirror(place) if isinstance(text, RightToLeft) else place, boxes)
+            near = _label(text.mirror(place) if isinstance(text, RightToLeft) else place, boxes, is_box)
             label = near and _text_in(text, near) or _string(
                 raw.FPDFAnnot_GetFormFieldAlternateName, pdf.formenv, mark) or _string(
                 raw.FPDFAnnot_GetFormFieldName, pdf.formenv, mark)
-        if value:
-            yield label, value
+            if value or kind == raw.FPDF_FORMFIELD_TEXTFIELD and near:
+                yield label, value
         raw.FPDFPage_CloseAnnot(mark)
 
 
-def _label(place: Box, boxes: Sequence[Box]) -> Box | None:
-    """Return the piece of text to the left of a field, else above it."""
-    before = [box for box in boxes if box[2] <= place[0] + _NEAR and _same_row(box, place)]
+def _label(place: Box, boxes: Sequence[Box], is_box: bool) -> Box | None:
+    """Return the text to the left of a field, or right of a box to check if that is nearer, else above."""
+    row = [box for box in boxes if _same_row(box, place)]
+    before = [box for box in row if box[2] <= place[0] + _NEAR]
+    behind = [box for box in row if is_box and box[0] >= place[2] - _NEAR]
     above = [box for box in boxes if 0 <= box[1] - place[3] + _NEAR < 15 and box[0] < place[2]
              and box[2] > place[0]]
-    if before:
-        return max(before, key=lambda box: box[2])
+    if before or behind:
+        return min(before + behind, key=lambda box: max(place[0] - box[2], box[0] - place[2]))
     return min(above, key=lambda box: box[1]) if above else None
 
 

@@ -56,10 +56,25 @@ def unwrap(lines: Sequence[str], width: float) -> str:
         gap = gap_between(before, line, width)
         if gap == " " and has_ended(before) and is_title(line, after, width):
             gap = "\n\n"
-        if not gap and before[-1] in "-\u2010" and before[-2].isalpha() and line.strip()[0].islower():
-            parts[-1] = parts[-1][:-1]
+        if not gap:
+            parts[-1] = _without_hyphen(parts[-1], line)
         parts += [gap, line if "\n" in gap else line.lstrip()]
     return "".join(parts)
+
+
+def _without_hyphen(before: str, line: str) -> str:
+    """Return a line without a hyphen at its end that only parts a word in small letters."""
+    parted = re.search(r"[^\W\d_][-\u2010]$", before) and line.strip()[:1].islower()
+    return before[:-1] if parted else before
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """Return the lines of a cell as one line, with the words whole that a hyphen parts."""
+    text = ""
+    for line in (" ".join(line.split()) for line in lines):
+        whole = _HYPHEN.search(text) and line[:1].isalnum()
+        text = _without_hyphen(text, line) + line if whole else f"{text} {line}".strip()
+    return text
 
 
 def is_title(line: str, after: str, width: float) -> bool:
