@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import splu
 
 from qafd.records import Floats
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
@@ -125,6 +124,8 @@ def _onward(among: csr_array, out: csr_array, total: Floats) -> csr_array:
     left = csr_array(share @ out)
     if among.nnz == 0:
         return left
+    from scipy.sparse.linalg import splu  # loads much that few need
+
     # Flow that circles among passages forever would make the matrix singular.
     chain = csc_array(eye_array(len(total)) - (1 - 1e-12) * (share @ among))
     return csr_array(splu(chain).solve(left.toarray()))

@@ -8,13 +8,13 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from qafd.errors import StoreError
 from qafd.reading.text.plaintext import storable
-from qafd.storage.relational.assembly import SqlAssembly
 from qafd.storage.relational.base import Connection, Part, Tables, meta, set_meta, upsert
 from qafd.storage.relational.documents import SqlDocuments, SqlFiles
 from qafd.storage.relational.graph import SqlGraph, SqlListing
@@ -24,6 +24,9 @@ from qafd.storage.relational.postings import SqlNames, SqlPostings
 from qafd.storage.relational.queue import SqlQueue
 from qafd.storage.relational.schema import TABLES
 from qafd.storage.rows import LayerRow, RunRow, WorkspacePlace, now
+
+if TYPE_CHECKING:
+    from qafd.storage.relational.assembly import SqlAssembly
 
 
 class Lease(Part, ABC):
@@ -171,7 +174,6 @@ class Workspace(ABC):
         self.log = SqlLog(tables)
         self.vectors = SqlVectors(tables)
         self.graph = SqlGraph(tables)
-        self.assembly = SqlAssembly(tables)
         self.postings = SqlPostings(tables)
         self.names = SqlNames(tables)
         self.layers = SqlLayers(tables)
@@ -181,6 +183,13 @@ class Workspace(ABC):
         self.edits = SqlEdits(tables)
         self.listing = SqlListing(tables)
         self.notes = SqlNotes(tables)
+
+    @cached_property
+    def assembly(self) -> "SqlAssembly":
+        """The tables that make the graph from the log."""
+        from qafd.storage.relational.assembly import SqlAssembly  # a reader needs none of it
+
+        return SqlAssembly(self._tables)
 
     def close(self) -> None:
         """Close it, with the last block that uses it; also done at the end of a `with` block."""
