@@ -30,7 +30,7 @@ MAGIC = b"qafd columns 1\n"
 ALIGNED = 4096  # a page: what is read of one array is not read of another
 WIDENED = 2048  # rows of bytes that are made floats at a time, which fit into a core's cache
 WRITTEN = 1 << 24  # bytes that are written at once
-CHECKED = 1 << 20  # bytes to both ends of an array that are compared with its checksum
+CHECKED = 1 << 17  # bytes to both ends of an array that are compared with its checksum
 
 
 class TextBlock(Sequence[str]):
@@ -105,6 +105,28 @@ class TextBlock(Sequence[str]):
         data, bounds = self.data.data, self.bounds
         return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(
             bounds[places].tolist(), bounds[places + 1].tolist(), strict=True)]
+
+    def near(self, text: str, most: int) -> Nodes:
+        """Return the places of the texts that may be within `most` slips of one, ascending.
+
+        A slip changes the number of letters by one at most and the set of ASCII letters by two, so none
+        that is within them is missing; texts that use other letters are left out without being read.
+        """
+        letters, sets = self._letters
+        asked_letters, asked_sets = TextBlock.of([text])._letters
+        near = np.abs(letters - asked_letters) <= most
+        near &= np.bitwise_count(sets ^ asked_sets) <= 2 * most
+        return np.flatnonzero(near)
+
+    @cached_property
+    def _letters(self) -> tuple[Nodes, npt.NDArray[np.uint64]]:
+        """Return the number of letters of each text, and a bit for every 64th part of ASCII in it."""
+        begins = np.append(0, np.cumsum(self.data & 0xC0 != 0x80))  # bytes that begin a letter
+        letters = np.diff(begins[self.bounds])
+        bits = np.left_shift(np.uint64(1), self.data & 63, dtype=np.uint64)
+        bits[self.data > 127] = 0
+        sets = np.bitwise_or.reduceat(np.append(bits, np.uint64(0)), self.bounds[:-1])
+        return letters, np.where(letters > 0, sets, np.uint64(0))
 
     def find(self, text: str) -> int | None:
         """Return the place of a text, None where it is not; they must be sorted."""

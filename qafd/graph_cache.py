@@ -133,7 +133,7 @@ def keep_columns(store: Workspace, large: int = LARGE, begun: Callable[[], objec
     """
     place = store.place.columns
     with store.snapshot():
-        if place is None or store.listing.size()[0] < large:
+        if place is None or not store.listing.has_nodes(large):
             return False
         known = open_columns(place)
         if known and known.label == _label(store):

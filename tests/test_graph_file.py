@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
 from tiny import killed, started
 
 from qafd.arrays import (
@@ -61,6 +62,15 @@ def test_texts_are_found_by_a_word(some):
     own = TextBlock.of(some)
     for word in {"a", "ab", "\u00e9", *(word for text in some for word in text.split(" ") if word)}:
         assert own.having(word) == [at for at, text in enumerate(some) if word in text.split(" ")]
+
+
+@given(st.lists(st.text(st.sampled_from("ab\u00e9\u4e2d "), max_size=6), max_size=12),
+       st.text(st.sampled_from("abc\u00e9"), max_size=6), st.integers(0, 2))
+def test_no_text_within_some_slips_is_left_out_and_few_others_are_read(some, text, most):
+    near = TextBlock.of(some).near(text, most).tolist()
+    assert {at for at, other in enumerate(some) if OSA.distance(text, other) <= most} <= set(near)
+    assert all(abs(len(some[at]) - len(text)) <= most for at in near)
+    assert all(len(({*text} ^ {*some[at]}) - {"\u00e9", "\u4e2d"}) <= 2 * most for at in near)
 
 
 @given(st.lists(st.text(st.sampled_from("0123456789abcdefg"), max_size=24)), st.booleans())

@@ -8,7 +8,6 @@ from itertools import pairwise, product
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-import numpy as np
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
@@ -185,8 +184,7 @@ class Names:
             return ""
         most = int(WRONG * len(typed)) if several else 2
         column = self._columns.typed
-        near = np.abs(np.diff(column.bounds) - len(typed.encode())) <= 3 * most  # bytes of a letter
-        known = [*column.pick(np.flatnonzero(near)), *self._typed]
+        known = [*column.pick(column.near(typed, most)), *self._typed]
         found: dict[str, int] = {}
         for name, slips, _ in extract(typed, known, scorer=OSA.distance, score_cutoff=most, limit=None):
             if slips == min(found.values(), default=slips) and is_misspelled(typed, name):

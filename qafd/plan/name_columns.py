@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import itemgetter
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -63,7 +64,8 @@ class NameColumns:
         keys = sorted(name_of)
         place = {key: at for at, key in enumerate(keys)}
         namesakes = _group_namesakes(keys)
-        meant = {as_typed(key[:-3]): place[key] for key, at in name_of.items() if _REGION.search(names[at])}
+        meant = {as_typed(key[:-3]): place[key] for key, at in name_of.items()
+                 if names[at][-3:-2] == "-" and _REGION.search(names[at])}
         languages = [key for key in keys if key.endswith(_LANGUAGE)]
         meant |= {as_typed(key.removesuffix(_LANGUAGE)): place[key] for key in languages}
         meant |= {name: place[some[0]] for name, some in namesakes.items()}
@@ -149,7 +151,7 @@ def _open(typed: Sequence[str], known: Mapping[str, str]) -> list[tuple[str, int
             opening = "".join(f"{word}\n" for word in [*words, ""][:2]) if words else ""
         if opening:
             openings.append((opening, at))
-    return sorted(openings)
+    return sorted(openings, key=itemgetter(0))  # of equals the places ascend already
 
 
 def _column(numbers: Iterable[int]) -> Nodes:

@@ -186,6 +186,8 @@ class _NameBranch:
 
 def as_typed(text: str) -> str:
     """Return the text as a plain keyboard has it, as long as before: no accents, one dash, one quote."""
+    if text.isascii():
+        return text.replace("`", "'")
     return "".join(map(_typed_letter, text))
 
 

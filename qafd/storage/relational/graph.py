@@ -172,6 +172,10 @@ class SqlListing(Part):
         """Return the numbers of nodes and edges of the graph."""
         return tuple(self._row("SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)"))
 
+    def has_nodes(self, count: int) -> bool:
+        """Return True if the graph has at least `count` nodes, one or more."""
+        return self._row("SELECT 1 FROM nodes LIMIT 1 OFFSET ?", count - 1) is not None
+
     def nodes(self) -> Iterator[WholeRow]:
         """All nodes, by id."""
         with self._file.snapshot() as connection:
