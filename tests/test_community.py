@@ -1,5 +1,6 @@
 """GraphRAG's selection of communities on a graph of two communities, worked out by hand."""
 
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,3 +72,18 @@ def test_passages_follow_the_entities_then_their_neighbors(corpus):
     # c comes first: q mentions it and its neighbor d, p mentions no neighbor of it, r is d's none.
     assert [p.id for p in run(corpus, entities=1).ranking] == ["q", "p"]
     assert [p.id for p in run(corpus, "e", entities=2).ranking] == ["r", "q", "p"]
+    assert [p.id for p in run(corpus, "d", entities=2).ranking] == ["q", "p"]
+
+
+def test_an_entity_of_no_community_is_retrieved_alone_with_its_place(corpus):
+    found = corpus.layers["communities"]
+    inside = found.members[found.members[:, 1] != 3]  # d is left out
+    retrieval = run(replace(corpus, layers={"communities": replace(found, members=inside)}),
+                    entities=2, communities=1, level=0)
+    reasons = {n.name: n.reason for n in retrieval.nodes}
+    assert {name: reason.kind for name, reason in reasons.items()} == {
+        "c": ReasonKind.IN_COMMUNITY, "d": ReasonKind.NEAR_ENTITY, "e": ReasonKind.IN_COMMUNITY}
+    assert reasons["d"].values == {"place": 2}
+    assert reasons["d"].also[0].kind is ReasonKind.COMMUNITY_LEFT_OUT
+    assert reasons["e"].also[0].values == {"count": 1}
+    assert run(corpus, communities=1).nodes[0].reason.values["place"] == 1

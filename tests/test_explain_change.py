@@ -103,7 +103,10 @@ def test_a_changed_problem_has_the_solution_of_a_graph_built_that_way(variant, s
             (Change(seeds=frozenset([first])), edges, [second], mass[1:]),
             (Change(poured=((node, 1.5), (first, 0.5))), edges, [first, second, node],
              [mass[0] + 0.5, mass[1], 1.5])):
-        d = apply_change(case, change).solve()
+        changed = apply_change(case, change)
+        assert changed.seeds.rows.tolist() == rows
+        assert (changed.layer is case.layer) is not bool(change.nodes | change.edges)
+        d = changed.solve()
         x = x_of(case, built(case.layer, wanted), rows, poured)
         assert scatter(d, d.x) == pytest.approx(x, rel=1e-6, abs=1e-7)
 

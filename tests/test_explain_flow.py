@@ -51,6 +51,7 @@ def test_paths_are_all_paths_with_their_mass_and_largest_first(variant, seed):
     assert found == pytest.approx(wanted, rel=1e-9, abs=1e-300)
     masses = [path.mass for path in paths]
     assert masses == sorted(masses, reverse=True)
+    assert Streams.of(d).paths(2) == paths[:2]
 
 
 @pytest.mark.parametrize(("variant", "seed"), CASES)

@@ -7,6 +7,7 @@ import pytest
 
 from qafd.cli import main
 from qafd.errors import ParameterError
+from qafd.explain.whatif import Effect
 from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.wording.explanations import say_path, say_why, say_why_not
@@ -43,6 +44,8 @@ def test_without_a_document_is_the_solution_of_the_graph_without_its_passages(to
     assert after == {graph.ids[r] for r in wanted.support.tolist()}
     assert {n.id for n in found.lost} == full(told) - after
     assert {n.id for n in found.gained} == after - full(told)
+    back = Effect.of(found.after, found.before)
+    assert (back.gained, back.gained_passages) == (found.lost, found.lost_passages)
     assert not gone & {p.id for p in found.after.ranking}
 
 

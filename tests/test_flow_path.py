@@ -8,6 +8,7 @@ import pytest
 from oracles import toward
 
 from qafd.graph import Graph
+from qafd.reasons import ReasonKind
 from qafd.records import QueryPlan
 from qafd.retrieve.base import SATURATED, WET, Corpus
 from qafd.retrieve.flow_path import FlowPaths, best_paths, spread
@@ -107,4 +108,9 @@ def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(cor
     assert reasons["r"].values["way"] == ("b", "r")
     assert (reasons["r"].values["place"], reasons["r"].values["count"]) == (1, 1)
     assert reasons["a"].values["cosine"] == pytest.approx(0.5)
+    (on_path,) = reasons["b"].also
+    assert (on_path.kind, on_path.values["place"]) == (ReasonKind.ON_FLOW_PATH, 1)
     assert [p.id for p in retrieval.ranking] == ["r", "p"]
+    # From one sentence r gets 12/70 and p 44/70, so half of the largest cuts r off.
+    alone = run(corpus, breadth=1, macro="off", prune=0.5, hops=1)
+    assert [(p.id, p.score) for p in alone.ranking] == [("p", pytest.approx(44 / 70))]

@@ -14,12 +14,14 @@ from qafd.cli import main
 from qafd.errors import MalformedReplyError
 from qafd.models import Recorded
 from qafd.models.embedder import local_embedder
+from qafd.reasons import ReasonKind
+from qafd.records import Keyword, QueryPlan
 from qafd.resources import assets
 from qafd.runs.verify import verify
 from qafd.sql.box import Value
 from qafd.sql.database import Database
 from qafd.sql.dialect import check_select
-from qafd.sql.diffusion import schema_graph
+from qafd.sql.diffusion import find_evidence, schema_graph, schema_seeds
 from qafd.sql.draft import GapKind, draft
 from qafd.sql.linking import LinkedSchema, QuestionWords, join_tables, link_schema
 from qafd.sql.schema import Column, Schema, Table, quote_name
@@ -150,6 +152,46 @@ def test_the_graph_has_each_table_column_and_reference_once(ferries):
         "bookings", "bookings.customer_id", "customers.id", "customers"]
     assert sum(join.inferred for join in schema.joins) == 5
     assert np.all(graph.capacity("unit") == 1)
+
+
+class Directions:
+    """An embedder with a vector for each text, and one that nothing is near to for the others."""
+
+    name, dimension = "directions", 4
+
+    def __init__(self, **vectors):
+        self.vectors, self.asked = vectors, []
+
+    def embed(self, texts):
+        self.asked += texts
+        return np.array([self.vectors.get(text, (0, 0, 0, 1)) for text in texts], np.float32)
+
+
+def test_seeds_are_named_near_or_hold_a_value_and_take_mass_by_their_score():
+    """The question points along (1, 0), its keyword along (0, 1)."""
+    schema = Schema.of([
+        Table("singers", (Column("singers", "name", "TEXT", values=("Ada", "Bo")),
+                          Column("singers", "_", "INTEGER"))),
+        Table("tunes", (Column("tunes", "title", "TEXT"), Column("tunes", "key", "TEXT")))], [])
+    embedder = Directions(**{"tunes with title, key": (0.8, 0.6, 0, 0), "tunes": (0, 1, 0, 0),
+                             "name": (0, -1, 0, 0), "singers name text such as Ada, Bo": (0.6, 0, 0.8, 0)})
+    graph = schema_graph(schema, embedder)
+    assert embedder.asked == [
+        "singers with name, ", "tunes with title, key", "singers name text such as Ada, Bo",
+        "singers  integer", "tunes title text", "tunes key text",
+        "singers", "tunes", "name", "_", "title", "key"]
+    plan = QueryPlan("Which name of singers has the title Ada?", (Keyword("songs", "low"),),
+                     np.array([1, 0, 0, 0], np.float32), np.array([[0, 1, 0, 0]], np.float32))
+    values = (Value("tunes", "title", "ada", "Ada", True), Value("tunes", "key", "bo", "Bo", True))
+    assert find_evidence(graph, schema, plan, values).score == pytest.approx(
+        [1, 0.5 + 0.8, 1 + 0.6, 0, 0.6 + 1, 0])
+    seeds = schema_seeds(graph, schema, plan, values, 10)
+    assert [graph.ids[row] for row in seeds.rows] == ["singers.name", "tunes.title", "tunes", "singers"]
+    assert seeds.shares == pytest.approx(np.array([1.6, 1.6, 1.3, 1]) / 5.5)
+    assert [(why.kind, dict(why.values)) for why in seeds.reasons] == [
+        (ReasonKind.NAMED, {}), (ReasonKind.HOLDS_VALUE, {"text": "Ada"}),
+        (ReasonKind.NEAR_KEYWORD, {"score": 1.0, "word": "songs"}), (ReasonKind.NAMED, {})]
+    assert len(schema_seeds(graph, schema, plan, values, 2).rows) == 2
 
 
 def test_reachable_tables_are_joined_by_the_shortest_tree():

@@ -1,6 +1,8 @@
 """RAPTOR's collapsed tree on four passages and three summaries, worked out by hand."""
 
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import toward
@@ -61,3 +63,19 @@ def test_what_lies_below_a_summary_taken_is_touched_and_says_below_which(corpus)
     assert reasons["P"].values == pytest.approx({"place": 1, "cosine": 0.9})
     assert {(e.target, round(e.flow, 3)) for e in retrieval.edges} == {
         ("q", 0.7), ("r", 0.7), ("s", 0.7)}
+
+
+def test_the_first_summary_is_above_passages_as_any_other(corpus):
+    tree = replace(corpus.layers["tree"], vectors=toward(0.7, 0.35, 0.1))
+    retrieval = run(replace(corpus, layers={"tree": tree}), 150)
+    assert {n.name: n.state for n in retrieval.nodes} == {
+        "P": SATURATED, "Summary of P, Q": SATURATED, "Q": WET}
+
+
+def test_edges_lead_to_the_parts_and_carry_the_cosine_that_ranks(corpus):
+    """Q is below two summaries, the last of which only joins others: nothing is ranked by it."""
+    tree, retrieval = corpus.layers["tree"], run(corpus, 1000)
+    names = {tree.id(corpus.graph, at): at for at in range(3)}
+    assert {(names[e.source], names.get(e.target, e.target)): e.flow for e in retrieval.edges} == (
+        pytest.approx({(0, "p"): 0.35, (0, "q"): 0.0, (1, "q"): 0.7, (1, "r"): 0.7, (1, "s"): 0.7,
+                       (2, 0): 0.0, (2, 1): 0.0}))

@@ -100,7 +100,7 @@ class Streams:
         if not any(passage is None for passage, _ in found) and np.any(
                 (d.u == j) & (d.v == i) | (d.u == i) & (d.v == j)):
             found.append((None, 0.0))
-        return sorted(found, key=lambda part: (-part[1], part[0] or -1))
+        return sorted(found, key=lambda part: -part[1])
 
     def paths(self, most: int = 50, to: int | None = None) -> tuple[PathFlow, ...]:
         """Return the `most` paths with most mass, largest first; equal ones by their rows.

@@ -86,7 +86,7 @@ def apply_change(problem: Problem, change: Change) -> Problem:
 def _pour(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
     """Return seeds and their mass, without removed ones and with added mass."""
     rows = problem.seeds.rows
-    covered = np.isin(rows, sorted(change.seeds | change.nodes))
+    covered = np.isin(rows, list(change.seeds | change.nodes))
     mass = np.where(covered, 0.0, problem.mass)
     fresh: dict[int, float] = {}
     for row, amount in change.poured:
@@ -110,7 +110,7 @@ def without_edges(graph: Graph, pairs: Iterable[Pair], nodes: Iterable[int] = ()
     """
     low, high, size = graph.starts, graph.neighbors.astype(np.int64), len(graph)
     taken = [min(pair) * size + max(pair) for pair in pairs]
-    gone = np.isin(np.arange(size), sorted(nodes))
+    gone = np.isin(np.arange(size), list(nodes))
     keep = (low < high) & ~(np.isin(low * size + high, taken) | gone[low] | gone[high])
     return Graph.build(graph.ids, low[keep], high[keep], graph.similarity[keep], graph.edge_kinds[keep],
                        names=graph.names, kinds=graph.kinds, vectors=graph.vectors,

@@ -174,11 +174,10 @@ class _Net:
 
 
 def _near_enough(seeds: Seeds, cosines: Floats, cutoff: float) -> tuple[Seeds, Floats]:
-    """Return the seeds whose cosine reaches the cut-off, with equal shares."""
+    """Return the seeds whose cosine reaches the cut-off."""
     kept = np.flatnonzero(cosines >= cutoff)
     reasons = tuple(seeds.reasons[at] for at in kept.tolist())
-    return replace(seeds, rows=seeds.rows[kept], shares=np.full(len(kept), 1 / max(len(kept), 1)),
-                   reasons=reasons), cosines[kept]
+    return Seeds(seeds.rows[kept], seeds.shares[kept], reasons), cosines[kept]
 
 
 def _pair(u: int, v: int) -> tuple[int, int]:

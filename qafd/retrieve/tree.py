@@ -66,13 +66,11 @@ class CollapsedTree(Method):
         order = np.lexsort((-own, -score))[:self.top]
         kept = (*_leaves(corpus, plan, tree, leaves, own, near, above),
                 *_summaries(graph, tree, summaries, near))
-        shown = {node.id for node in kept}
         return Retrieval(
             query=plan.question, method="tree", params=params_of(self),
             seeds=tuple(sorted(node.id for node in kept if node.seed)),
             nodes=tuple(sorted(kept, key=lambda n: (-n.importance, n.id))),
-            edges=tuple(e for e in _edges(graph, rows, tree, summaries, near, above)
-                        if e.source in shown and e.target in shown),
+            edges=tuple(_edges(graph, rows, tree, summaries, near, above)),
             ranking=rank_passages(graph, rows[order], score[order]),
             revision=graph.revision,
             structures=tuple(Structure(StructureKind.SUMMARY, float(near[at]), (), tree.titles[at],
