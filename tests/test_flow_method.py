@@ -1,6 +1,6 @@
 """The settings of the flow diffusion: what it starts with, and what is suggested for a graph."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,21 +9,10 @@ from qafd.errors import ParameterError
 from qafd.flow.solver import solve
 from qafd.graph import Graph
 from qafd.knowledge import read_corpus
-from qafd.retrieve.base import params_of
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, _foremost_first
 
 NAMES, NODES = 105, 119  # of the sample apple-amazon
 QUESTION = "Introduce Steve Jobs's products in Apple."
-
-
-def test_the_method_starts_with_what_was_measured():
-    found = params_of(FlowDiffusion())
-    expected = {"mass": 60.0, "seeds": 5, "variant": "product", "rule": "budget", "capacity": "unit",
-                "seeding": "question", "layer": "passages", "similarity": "clip", "gamma": 1.0, "a": 1.0,
-                "b": 0.25, "entity_share": 0.75, "diffusions": "joint"}
-    assert {name: found[name] for name in expected} == expected
-    basic = {spec.name for spec in fields(FlowDiffusion) if not spec.metadata["advanced"]}
-    assert basic == {"mass", "seeds", "variant"}
 
 
 def test_nodes_of_equal_importance_and_mass_are_in_the_order_of_their_ids():

@@ -46,7 +46,15 @@ def test_the_order_of_nodes_and_edges_does_not_matter(graph):
     mixed = random.Random(5)
     mixed.shuffle(ids)
     mixed.shuffle(edges)
-    assert layout([*ids, ids[0]], [(v, u) for u, v in edges] + edges[:5]) == before
+    ignored = [*edges[:5], ("n0", "n0"), ("n0", "elsewhere"), ("elsewhere", "n1")]
+    assert layout([*ids, ids[0]], [(v, u) for u, v in edges] + ignored) == before
+
+
+def test_names_that_have_room_do_not_lie_on_each_other():
+    ids, edges = named(nx.path_graph(12))
+    at = np.array(list(layout(ids, edges, labels=dict.fromkeys(ids, "x" * 15)).values())) * 540 / 1.45
+    apart = np.abs(at[:, None] - at[None])[np.triu_indices(12, 1)]
+    assert ((apart[:, 0] > 10 + 6.2 * 15 - 2) | (apart[:, 1] > 36 - 2)).all()
 
 
 def test_a_path_is_drawn_as_a_straight_horizontal_line():

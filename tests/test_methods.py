@@ -1,5 +1,6 @@
 """The retrieval methods that need only the graph, each against its paper's equations by hand."""
 
+from dataclasses import fields
 from fractions import Fraction
 from itertools import pairwise, permutations
 from math import log
@@ -11,8 +12,9 @@ import pytest
 from qafd.errors import ParameterError
 from qafd.flow.weights import PLAIN, Gates, Weights
 from qafd.graph import Graph
-from qafd.reasons import ReasonKind, reason
+from qafd.reasons import NoticeKind, ReasonKind, reason
 from qafd.records import Keyword, QueryPlan, node_id
+from qafd.retrieve import METHODS
 from qafd.retrieve.base import Corpus
 from qafd.retrieve.by_score import DensePassages, FusedPassages, LexicalPassages
 from qafd.retrieve.ego import EgoNet
@@ -131,6 +133,40 @@ def test_pagerank_starts_from_names_by_rarity_and_from_all_passages():
     seed = by_name(found)["Ada"].reason
     assert seed.kind is ReasonKind.NAMED
     assert seed.also[0].values == pytest.approx({"share": 1 / total, "place": 1})
+
+
+@pytest.mark.parametrize("damping", [0.05, 0.1, 0.9])
+def test_a_node_is_explained_by_the_neighbor_that_most_of_its_walk_came_from(damping):
+    """The dense solution of p = (1 - c) s + c W D^-1 p; one passage alone is shown as a source."""
+    found = PageRank(damping=damping, seeds=1, nodes=500).retrieve(SHELF, asked(names=("ada",)))
+    joined = np.zeros((6, 6))
+    for u, v in ((0, 3), (1, 3), (1, 4), (2, 5), (0, 1)):
+        joined[u, v] = joined[v, u] = 1
+    arrives = joined / joined.sum(axis=0) * damping
+    restart = (1 - damping) * np.array([1, 0, 0, 0.05 * 0.75, 0.05, 0]) / 1.0875
+    score = np.linalg.solve(np.eye(6) - arrives, restart)
+    assert set(found.seeds) == {SHELF.graph.ids[row] for row in (0, 4)}
+    for node in found.nodes:
+        row = SHELF.graph.row[node.id]
+        came, why = arrives[row] * score, node.reason
+        assert node.importance == pytest.approx(score[row])
+        (share,) = why.also
+        assert share.values == pytest.approx({"share": score[row], "place": 1 + (score > score[row]).sum()})
+        if row in (0, 4):
+            assert why.kind is (ReasonKind.NEAR_BY_MEANING if row else ReasonKind.NAMED)
+        elif restart[row] >= came.max():
+            assert why.kind is ReasonKind.WALK_FROM_QUESTION
+        else:
+            assert why.kind is (ReasonKind.WALK_FROM_PASSAGE if came.argmax() > 2 else ReasonKind.WALK_FROM)
+            assert why.values["name"] == SHELF.graph.names[came.argmax()]
+
+
+@pytest.mark.parametrize(("method", "kind"), [
+    (PageRank(passage_weight=0.0), NoticeKind.NO_SOURCE), (EgoNet(cutoff=0.9), NoticeKind.NO_SEED)])
+def test_a_question_that_nothing_starts_from_is_noted(method, kind):
+    nothing = method.retrieve(SHELF, asked(vector=(0, 1)))
+    assert (nothing.nodes, [each.kind for each in nothing.notices]) == ((), [kind])
+    assert method.retrieve(SHELF, asked(names=("ada",))).notices == ()
 
 
 def test_the_share_that_a_node_holds_is_what_flows_in_minus_what_flows_out():
@@ -275,6 +311,32 @@ def test_edges_carry_the_resource_and_passages_support_the_paths():
     assert nodes["X"].reason.values["score"] == pytest.approx(0.9)
     # A is the nearer seed; of its passages the one that has A and X supports the path.
     assert titles(found) == [0, 1, 2]
+
+
+KNOBS = """
+qafd: mass 60 0-1e+09, seeds 5 0-200, variant product, rule* budget, capacity* unit, seeding* question, layer* passages, similarity* clip, gamma* 1 0-20, a* 1 0-4, b* 0.25 0-4, entity_share* 0.75 0-1, diffusions* joint
+community: selection local, communities 3 1-50, level 2 0-6, entities 10 1-200
+ego: mode hybrid, entities 10 1-200, relations 10 1-200, neighbors 60 0-1000, cutoff* 0.2 0-1
+flow_path: breadth 5 1-50, decay 0.8 0.05-0.99, paths 5 1-50, hops* 3 1-7, prune* 0.05 0-0.5, macro* on, frequency* on
+pagerank: damping 0.5 0-0.99, nodes 60 1-500, seeding* names, seeds* 5 0-200, passage_weight* 0.05 0-1, variant* plain, layer* relations, ranking* score
+linear: breadth 1 1-20, threshold 0.5 0-1, damping 0.5 0-0.99, nodes 60 1-500, levels* 3 1-10, ratio* 1.5 0-10, passage_weight* 0.05 0-1
+path: seeds 40 2-100, paths 15 1-100, decay 0.8 0.01-1, threshold 0.3 0.01-1
+tree: budget 2000 50-20000
+vector: passages 5 1-50
+multihop: alpha 2 0.01-9.9, facts 5 1-50, variant hybrid, filter names, passage_weight* 0.05 0-1, pushes* 500 0-100000, nodes 60 1-500
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("line", KNOBS.split("\n")[1:-1], ids=lambda line: line.partition(":")[0])
+def test_a_method_starts_with_these_values(line):
+    """A star is for a parameter among the advanced ones; a number has its range."""
+    name, _, knobs = line.partition(": ")
+    found = []
+    for spec in fields(METHODS[name]):
+        meta, default = spec.metadata, spec.default
+        value = default if meta["options"] else f"{default:g} {meta['low']:g}-{meta['high']:g}"
+        found.append(f"{spec.name}{'*' * meta['advanced']} {value}")
+    assert ", ".join(found) == f"{knobs}, top* 20 1-100"
 
 
 @pytest.mark.parametrize("wrong", [

@@ -9,7 +9,7 @@ from panel_example import apple
 from qafd.errors import ParameterError
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
-from qafd.view.contraction import contract_passages
+from qafd.view.contraction import contract_passages, drawn_contracted
 from qafd.view.drawing import Drawing, Look, Scale, place_on_ramp
 from qafd.view.panel import clean, panel_data
 
@@ -72,12 +72,23 @@ def difference(after, between):
 
 def test_a_passage_hands_its_flow_on_in_proportion():
     # 3 + 1 come in, 2 and 1 go on, 1 is held: of the 3 from a, 3/4 of each share.
-    before = retrieval([node("a"), node("b"), node("c"), node("d"), node("p", kind="passage")],
+    before = retrieval([node("d"), node("c"), node("b"), node("a"), node("p", kind="passage")],
                        [edge("a", "p", 3), edge("b", "p", 1), edge("p", "c", 2),
                         edge("p", "d", 1)])
     after = contract_passages(before)
-    assert {(e.source, e.target): e.flow for e in after.edges} == pytest.approx({
-        ("a", "c"): 1.5, ("a", "d"): 0.75, ("b", "c"): 0.5, ("b", "d"): 0.25})
+    assert [(e.source, e.target, e.flow, e.label) for e in after.edges] == [
+        ("a", "c", pytest.approx(1.5), "via P"), ("a", "d", pytest.approx(0.75), "via P"),
+        ("b", "c", pytest.approx(0.5), "via P"), ("b", "d", pytest.approx(0.25), "via P")]
+
+
+@pytest.mark.parametrize(("seed", "flow", "shown"), [
+    (False, 0.0, "abp"), (True, 0.0, "abp"), (True, 0.1, "ab")],
+    ids=["no name is a seed", "a name has no other source", "a name has another source"])
+def test_a_passage_that_is_a_seed_is_drawn_if_mass_would_have_no_visible_source(seed, flow, shown):
+    passage = node("p", kind="passage", source=0.5, seed=True)
+    before = retrieval([node("a"), node("b", source=0.5 * seed, seed=seed), passage],
+                       [edge("p", "a", 0.3), edge("b", "a", flow)])
+    assert "".join(n.id for n in drawn_contracted(before).nodes) == shown
 
 
 def test_the_weight_through_a_passage_is_that_of_its_elimination():
