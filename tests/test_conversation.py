@@ -17,6 +17,7 @@ from qafd.answer.conversation import (
     forget_turns,
     keep_turn,
     turns,
+    what_was_said,
 )
 from qafd.app import access
 from qafd.cli import main
@@ -53,6 +54,17 @@ def test_a_models_question_is_taken_and_its_essay_is_not():
     assert made.question == "When did she die? (Ada Brenner, Karl Voss, Lindau Mill)"
 
 
+def test_a_turn_has_the_names_of_the_question_and_of_the_first_sentence(tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "a.db")
+    knowledge.add_text("a.txt", "Ada Brenner founded Lindau Mill. Karl Voss sold Lindau Mill to Emil Roth.")
+    retrieval = knowledge.retrieve("Who founded Lindau Mill?")
+    answer = knowledge.answer(retrieval)
+    assert not answer.abstained
+    said = what_was_said(retrieval, answer)
+    assert (said.names, said.answered) == (("Lindau Mill",), ("Ada Brenner",))
+    assert said.answer.startswith("Ada Brenner founded Lindau Mill.")
+
+
 @pytest.mark.parametrize(("asked", "names", "typed", "again"), [
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And in 2019?", "Who won the Mill Cup in 2019?"),
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "What about the Dam Cup?",
@@ -63,6 +75,9 @@ def test_a_models_question_is_taken_and_its_essay_is_not():
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And with whom?", "And with whom? (Mill Cup)"),
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And before 2018?", "And before 2018? (Mill Cup)"),
     ("Who won the Mill Cup in 2018?", ("Mill Cup",), "And Ulm in 2019?", "And Ulm in 2019? (Mill Cup)"),
+    ("What does the pump do?", ("pump",), "And valve?", "What does the valve do?"),
+    ("Who made the Mill Cup?", ("Mill Cup",), "And the valve?", "And the valve? (Mill Cup)"),
+    ("Who met Ada Brenner?", ("Ada Brenner",), "And Karl Voss?", "Who met Karl Voss?"),
 ])
 def test_another_name_or_number_takes_the_place_of_its_like(asked, names, typed, again):
     assert by_rules(typed, Exchange(asked, "", names, ())).question == again

@@ -7,13 +7,15 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
+from dataclasses import replace
 
 import networkx as nx
 import pytest
 
 from qafd.cli import main
+from qafd.errors import ParameterError
 from qafd.export.formats import FORMATS, write_graph
-from qafd.export.whole import whole
+from qafd.export.whole import DRAWN, html, whole
 from qafd.ingest.imports import ImportedEdge, ImportedGraph, ImportedNode
 from qafd.knowledge import KnowledgeGraph
 from qafd.reading.text import canonical
@@ -83,17 +85,59 @@ def test_other_libraries_read_the_same_graph(sample, tmp_path):
     assert linked.graph == graph.graph
 
 
-def test_evidence_points_at_a_sentence_that_says_so(tmp_path):
-    knowledge = KnowledgeGraph(tmp_path / "w.db")
-    knowledge.add_text("apple.txt", TEXT)
-    graph = knowledge.to_networkx()
-    ids = {fields["name"]: i for i, fields in graph.nodes(data=True) if fields["kind"] == "entity"}
-    edge = next(f for s, t, f in graph.edges(data=True) if f["kind"] == "relation"
-                and {s, t} == {ids["Steve Jobs"], ids["Steve Wozniak"]})
-    passage, _, number = edge["evidence"].rpartition(":")
-    assert graph.nodes[passage]["text"] == TEXT
-    assert graph.nodes[passage]["document"] == "apple.txt"
-    assert int(number) == 1
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A graph of another program, a text about the same names, and an edge by hand."""
+    folder = tmp_path_factory.mktemp("mixed")
+    (folder / "g.json").write_bytes(ImportedGraph("a test", (
+        ImportedNode("1", "Steve Jobs", "founder", "Steve Jobs sold computers."),
+        ImportedNode("2", "Apple Inc.", "firm"), ImportedNode("3", "Atari")), (
+        ImportedEdge("1", "2", "founded", "In 1976.", 8.0),
+        ImportedEdge("1", "3", "worked at", weight=2.0))).to_json())
+    knowledge = KnowledgeGraph(folder / "w.db")
+    knowledge.add_graph(folder / "g.json", processes=1)
+    knowledge.add_text("a.txt", MET)
+    knowledge.connect("Atari", "Apple Inc.", "rival of", "a guess")
+    return knowledge
+
+
+MET = "Steve Jobs met Tim Cook. Atari paid Steve Jobs. Atari grew."
+
+
+def test_rows_have_descriptions_strengths_evidence_and_notes(mixed):
+    with mixed.store() as store, whole(store) as graph:
+        nodes = {node.id: node for node in graph.nodes()}
+        edges = {(nodes[e.source].name, nodes[e.target].name, e.key): e for e in graph.edges()}
+    named = {node.name: (node.type, node.text, node.description) for node in nodes.values()
+             if node.kind == "entity"}
+    assert named == {
+        "Steve Jobs": ("FOUNDER", "", "Steve Jobs sold computers."), "Tim Cook": ("PERSON?", MET[:24], ""),
+        "Apple Inc.": ("FIRM", "Steve Jobs — founded — Apple Inc.: In 1976.", ""),
+        "Atari": ("ORG?", MET[25:47], "")}  # named twice so in the text, and once NODE in the graph
+    (text,) = (node for node in nodes.values() if node.document == "a.txt")
+    assert (text.kind, text.text, text.title) == ("passage", MET, "a")
+    # Strengths are over their geometric mean, of 8 and 2.
+    founded = edges["Steve Jobs", "Apple Inc.", "relation founded"]
+    paid = edges["Atari", "Steve Jobs", "relation paid"]
+    assert (founded.description, founded.strength) == ("In 1976.", 2)
+    assert (paid.description, paid.strength) == ("", 0.5)
+    assert f"{text.id}:1" in paid.evidence.split()
+    assert edges["Steve Jobs", "a", "mention"].evidence == f"{text.id}:0 {text.id}:1"
+    by_hand = edges["Atari", "Apple Inc.", "by_hand rival of"].by_hand
+    assert by_hand.endswith(": a guess")
+    assert {key[2]: edge.by_hand for key, edge in edges.items() if edge.by_hand} == {
+        "by_hand rival of": by_hand, "relation rival of": by_hand}
+
+
+def test_a_picture_of_the_whole_graph_has_every_edge_once_unless_it_is_large(mixed):
+    with mixed.store() as store, whole(store) as graph:
+        drawn = "".join(html(replace(graph, node_count=DRAWN)))
+        with pytest.raises(ParameterError, match="at most 300 nodes"):
+            next(html(replace(graph, node_count=DRAWN + 1)))
+        edges = [edge for edge in graph.edges() if edge.kind != "by_hand"]
+    assert f"4 entities, 2 passages, {len(edges)} edges" in drawn
+    assert drawn.count("rival of \\u00b7 Added by hand") == 1
+    assert "founded \\u00b7" not in drawn
 
 
 def test_no_cell_of_a_table_is_a_formula(sample):
@@ -148,7 +192,7 @@ from qafd.records import node_id
 from qafd.storage import open_workspace
 from qafd.storage.rows import RELATION, hash_number
 from qafd.export.formats import write_graph
-from qafd.export.whole import whole
+from qafd.export.whole import DRAWN, html, whole
 def most(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with open_workspace(sys.argv[1]) as store:
     with store.transaction() as c:
