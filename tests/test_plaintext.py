@@ -14,6 +14,8 @@ texts = st.text(st.characters(exclude_categories=()), max_size=60)  # surrogates
 SENTENCES = {
     "fr": "Le café de l’été à Besançon, où les élèves étudient l’œuvre de Molière.",
     "de": "Größe und Übermut führten über die Brücke. Herr Müller aß Äpfel.",
+    "es": "¿Dónde está la señora Ibáñez? El niño llegó ayer a la plaza de Córdoba.",
+    "tr": "Çalışmaları su işleri müdürü İsmail Şahingöz yönetmektedir. İçme suyu tankerden alınabilir.",
     "pl": "Zażółć gęślą jaźń. Łódź jest dużym miastem w środkowej Polsce, założonym w 1423.",
     "ru": "Москва является столицей России. Она расположена на реке Москве.",
     "el": "Η Αθήνα είναι η πρωτεύουσα της Ελλάδας και η μεγαλύτερη πόλη της.",
@@ -23,7 +25,8 @@ SENTENCES = {
     "he": "ירושלים היא עיר הבירה של מדינת ישראל והעיר הגדולה ביותר בה.",
     "ar": "القاهرة هي عاصمة جمهورية مصر العربية وأكبر مدنها.",
 }
-LEGACY = [("fr", "cp1252"), ("de", "latin-1"), ("pl", "cp1250"), ("pl", "iso8859_2"),
+LEGACY = [("fr", "cp1252"), ("de", "latin-1"), ("es", "cp1252"), ("tr", "cp1254"), ("pl", "cp1250"),
+          ("pl", "iso8859_2"),
           ("ru", "cp1251"), ("ru", "koi8_r"), ("el", "cp1253"), ("ja", "shift_jis"),
           ("ja", "euc_jp"), ("zh", "gb18030"), ("ko", "euc_kr"), ("he", "cp1255"),
           ("ar", "cp1256")]

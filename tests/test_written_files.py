@@ -248,6 +248,15 @@ def test_subtitles_are_sentences_with_their_speaker_and_first_time(talk):
         f"[00:00:{2 * at:02}] {who}: {text}" for at, (who, text) in enumerate(talk)]
 
 
+def test_a_label_in_capitals_names_the_speaker_until_the_next_one():
+    cues = ("It begins: now.", "IDA MOE: It leaks.\n- LARS: Where?", "At the gasket.")
+    shown = "\n\n".join(f"00:00:0{at},000 --> 00:00:0{at},900\n{cue}" for at, cue in enumerate(cues))
+    draft, _ = read_one("x.srt", shown.encode())
+    assert draft.text.split("\n") == [
+        "[00:00:00] It begins: now.", "[00:00:01] IDA MOE: It leaks.", "[00:00:01] LARS: Where?",
+        "[00:00:02] LARS: At the gasket."]
+
+
 @given(st.lists(SENTENCES, min_size=1, max_size=4), st.lists(SENTENCES, max_size=2),
        st.lists(st.tuples(LETTERS, SENTENCES), max_size=2))
 @settings(max_examples=30, deadline=None)
@@ -278,6 +287,18 @@ def test_each_record_of_a_nested_list_is_a_paragraph(rows):
         "count: 7", *(f"staff name: {name}\nstaff at town: {town}" for name, town in rows)]
 
 
+def test_comments_of_a_record_and_the_answers_to_them_follow_its_text():
+    replies = [{"user": "Una", "body": "Where?"}]
+    comments = [{"user": {"name": "Ida"}, "body": "It leaks.", "replies": replies}]
+    comments += [{"user": "Lars", "type": "comment", "body": f"See {at}.", "replies": []} for at in range(9)]
+    issue = {"title": "Pump", "state": "open", "labels": [], "body": "It stops.", "comments": comments}
+    draft, notices = read_one("x.json", json.dumps({"project": "Mill", "issues": [issue]}).encode())
+    assert draft.text.split("\n") == [
+        "state: open", "", "It stops.", "Ida: It leaks.", "Una: Where?",
+        *(f"Lars: See {at}." for at in range(9))]
+    assert notices == ["Left out: 1 field of the whole file."]
+
+
 def test_lines_of_a_log_are_no_chat():
     rows = [{"ts": "2024-06-03T07:33:20", "type": "start", "pump": "HX40"}] * 2
     draft, notices = read_one("x.json", json.dumps(rows).encode())
@@ -288,7 +309,8 @@ def test_lines_of_a_log_are_no_chat():
 def test_a_sheet_has_its_title_joined_headers_footer_and_second_table(title):
     book = openpyxl.Workbook()
     page = book.active
-    for row in ([title] if title else []) + [["Region", "Q1", None, "Q2", None],
+    beside = [] if title else ["From the register."]
+    for row in ([title] if title else []) + [["Region", "Q1", None, "Q2", None, None, *beside],
                                              [None, "Plan", "Paid", "Plan", "Paid"]]:
         page.append(row)
     top = page.max_row - 1
@@ -300,7 +322,7 @@ def test_a_sheet_has_its_title_joined_headers_footer_and_second_table(title):
         page.append(row)
     draft, notices = read_one("x.xlsx", saved(book))
     assert draft.text.split("\n\n")[1:] == [
-        *title, "Region: North\nQ1 Plan: 1\nQ1 Paid: 2\nQ2 Plan: 3\nQ2 Paid: 4",
+        *title, *beside, "Region: North\nQ1 Plan: 1\nQ1 Paid: 2\nQ2 Plan: 3\nQ2 Paid: 4",
         "Region: South\nQ1 Plan: 5\nQ1 Paid: 6\nQ2 Plan: 7\nQ2 Paid: 8", "Counted by Ida Moe.",
         "Crew", "Boat: Una\nCaptain: Per Lund\nBuilt: 1998"]
     assert notices == []

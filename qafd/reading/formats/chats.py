@@ -14,6 +14,7 @@ from qafd.reading.text.plaintext import label
 
 _CUE = re.compile(r"^[ \t]*((?:\d{1,3}:)?\d{1,2}:\d{2})[.,]\d{3}[ \t]+-->.*$", re.MULTILINE)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>")
+_SPEAKER = re.compile(r"(?:[-\u2013] ?)?(?=[^a-z:]+:)([^\W\d_]{2,}(?:[ .'\u2019-]+[^\W\d_]+){0,3}): ")
 _TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _MENTION = re.compile(r"<@(\w+)(?:\|([^<>]*))?>")
 _LINK = re.compile(r"<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>")
@@ -59,14 +60,14 @@ def conversations_of(value: Any) -> list[Conversation]:
         return [Conversation(_title_of(row), list(_branch(row))) for row in rows]
     for key in _LISTS:
         if _all_have(rows, key, list):
-            return [Conversation(_title_of(row), _messages(row[key])) for row in rows]
+            return [Conversation(_title_of(row), messages_of(row[key])) for row in rows]
     return _read_loose(rows)
 
 
 def _read_loose(rows: Sequence[dict[str, Any]]) -> list[Conversation]:
     """Return the one conversation of messages without a list around them; none without a text."""
     shared = set(rows[0]).intersection(*rows)  # the fields that all have
-    found = _messages(rows) if any(form <= shared for form in _MESSAGE_FORMS) else []
+    found = messages_of(rows) if any(form <= shared for form in _MESSAGE_FORMS) else []
     return [Conversation("", found)] if any(message.text for message in found) else []
 
 
@@ -119,18 +120,17 @@ def read_subtitles(text: str, limits: Limits) -> DocumentDraft:
         body = body.partition("\n\n")[0]
         voice = _VOICE.search(body)
         lines = [" ".join(html.unescape(_TAG.sub("", line)).split()) for line in body.split("\n")]
-        lines = [line for line in lines if line and line != last]  # rolling subtitles repeat a line
-        if not lines:
-            continue
-        speaker = " ".join(voice[1].split()) if voice else who
-        whole = has_ended(parts[-1]) or sum(map(len, parts)) > _LONGEST if parts else False
-        if parts and (speaker != who or whole):
-            write_message(ChatMessage(who, when, " ".join(parts)), draft)
-            parts = []
-        if not parts:
-            when = cue[1]
-        who, last = speaker, lines[-1]
-        parts += lines
+        for line in (line for line in lines if line and line != last):  # rolling subtitles repeat a line
+            last = line
+            named = voice or _SPEAKER.match(line)
+            speaker = " ".join(named[1].split()) if named else who
+            whole = has_ended(parts[-1]) or sum(map(len, parts)) > _LONGEST if parts else False
+            if parts and (speaker != who or whole):
+                write_message(ChatMessage(who, when, " ".join(parts)), draft)
+                parts = []
+            when = when if parts else cue[1]
+            who = speaker
+            parts.append(line if voice else _SPEAKER.sub("", line, count=1))
     write_message(ChatMessage(who, when, " ".join(parts)), draft)
     return draft
 
@@ -144,7 +144,7 @@ def is_subtitles(text: str) -> bool:
     return start.startswith("WEBVTT") or not re.search(r"[^\W\d]", start[:first.start()])
 
 
-def _messages(rows: Sequence[Any]) -> list[ChatMessage]:
+def messages_of(rows: Sequence[Any]) -> list[ChatMessage]:
     """Return the messages of a list, as Slack, Telegram and endpoints of language models have them."""
     rows = [row for row in rows if isinstance(row, dict) and row.get("type", "message") == "message"]
     people = {}

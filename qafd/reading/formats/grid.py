@@ -75,7 +75,15 @@ class TableGrid:
         self.groups: list[str] = []
         self.below = ""
         self._read_body(places[heads if self.names else 0:])
+        self.above += self._find_notes(places[0] if self.names else [])
         self._cells = [_distinct(row) for row in places]
+
+    def _find_notes(self, header: Sequence[_Place]) -> Iterator[str]:
+        """Yield the texts beside a header, behind a column without any and without a value below them."""
+        filled = [any(column) for column in zip(*self.body, strict=True)]
+        for column in range(2, len(filled)):
+            if header[column].text and not (header[column - 1].text or any(filled[column - 1:column + 1])):
+                yield header[column].text
 
     def _read_body(self, places: Sequence[Sequence[_Place]]) -> None:
         """Take in the rows below the header; one across all columns names the group of those below it."""

@@ -37,6 +37,7 @@ _TIGHT = frozenset(("br", "dd", "dt", "li"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _LONG = 1000  # characters of a cell; one with more is a part of a page's layout
 _MENU_LINKS, _MENU_WORDS = 4, 30  # links of a menu at least, and characters of each at most on average
+_NOTE = re.compile(r"\d{1,3}|[*†‡]")  # what leads to a note
 _SELF_CLOSED = re.compile(r"<(script|title|style|iframe|textarea|[a-z]{1,4})\b([^<>]*)/>")
 
 
@@ -59,6 +60,7 @@ def read_page(root: "_Element", draft: DocumentDraft) -> str:
 
     title = "".join(next(root.iter("title"), etree.Element("none")).itertext())
     headed = draft.title
+    _mark_raised(root)
     page = _Page(draft, frozenset(place for element in root.iter() for place in _places(element)))
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
@@ -68,6 +70,20 @@ def read_page(root: "_Element", draft: DocumentDraft) -> str:
             walk.skip_subtree()
     page.end_line("body", starts=False)
     return worthy_title(title) or ("" if headed else draft.title)
+
+
+def _mark_raised(root: "_Element") -> None:
+    """Part the number of a note and a power from what is before them, in place: "1873[1]", "10^6"."""
+    for link in root.iter("a"):
+        text = "".join(link.itertext()).strip()
+        if "#" in (link.get("href") or "") and _NOTE.fullmatch(text):
+            link[:] = []
+            link.text = f"[{text}]"
+    for power in root.iter("sup"):
+        before = power.getprevious()
+        text = power.getparent().text if before is None else before.tail
+        if (text or "")[-1:].isdigit() and re.match(r"[-−+]?\d", power.text or ""):
+            power.text = f"^{power.text}"
 
 
 def parse_xml(data: bytes) -> "_Element":

@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qafd.errors import ParseError
-from qafd.reading.formats.chats import conversations_of, write_conversations
+from qafd.reading.formats.chats import (
+    ChatMessage,
+    conversations_of,
+    messages_of,
+    write_conversations,
+    write_message,
+)
 from qafd.reading.formats.draft import DocumentDraft, Limits, too_much
 from qafd.reading.formats.graphs import draft_graph
 from qafd.reading.formats.graphs.tables import as_node_link, read_node_link
@@ -26,6 +32,7 @@ _TITLE_FIELDS = ("title", "name", "headline", "heading", "subject", "label")
 _SEPARATOR = re.compile(r"sep=(.)\r?\n")
 _TOP = 50  # rows of a table in which its header is looked for
 _WORDS = 8  # of a text that are its title
+_REMARKS = ("text", "content", "body")  # of a comment or an answer to it
 _LINES = 12  # of a nested field; one with more is no property of the record
 _ID_FIELDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "uid", "uuid", "key")
 
@@ -97,7 +104,9 @@ def _from_json(name: str, value: Any, limits: Limits, notices: list[str]) -> lis
                 named = [{"id": key, **r} for key, r in value.items() if isinstance(r, dict)]
                 return _from_records("json", name, named, limits)
             if isinstance(inner, list) and inner and _text_field(inner[0]):
-                return _from_records("json", name, inner, limits)
+                drafts = _from_records("json", name, inner, limits)
+                drafts[0].skip("field of the whole file", len(value) - 1)
+                return drafts
     records = value if isinstance(value, list) else [value]
     return _from_records("json", name, records, limits)
 
@@ -176,9 +185,13 @@ def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
     elif one_line(title) != one_line(text):
         draft.title = title
     fields: list[str] = []
+    remarks: list[ChatMessage] = []
     for name, value in record.items():
         known = value in (title, _field(record, _ID_FIELDS)) and isinstance(value, str)
         if name == key or known:
+            continue
+        if _are_remarks(value):
+            remarks += _read_remarks(value)
             continue
         lines = list(_flatten(value, str(name)))
         if isinstance(value, (dict, list)) and (len(lines) > _LINES or any(": " not in x for x in lines)):
@@ -187,7 +200,22 @@ def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
             fields += [" ".join(line.split()) for line in lines]
     draft.add("\n".join(fields))
     draft.add(text)
+    for remark in remarks:
+        write_message(remark, draft)
     return draft
+
+
+def _are_remarks(value: Any) -> bool:
+    """Return True for a list of records with texts, as the comments of an issue."""
+    return _is_records(value) and all(any(row.get(field) for field in _REMARKS) for row in value)
+
+
+def _read_remarks(rows: Sequence[dict[str, Any]]) -> Iterator[ChatMessage]:
+    """Yield each comment before the answers to it."""
+    for row in rows:
+        yield from messages_of([{**row, "type": "message"}])
+        for inner in filter(_are_remarks, row.values()):
+            yield from _read_remarks(inner)
 
 
 def _field(record: dict[Any, Any], names: Sequence[str]) -> str:
@@ -207,14 +235,14 @@ def _flatten(value: Any, path: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flatten(inner, f"{path} {key}".strip())
-    elif isinstance(value, list):
+    elif isinstance(value, list) and value:
         if all(isinstance(item, str) for item in value):
             value = ", ".join(value) if path else "\n".join(value)
             yield f"{path}: {value}" if path and value else value
         else:
             for inner in value:
                 yield from _flatten(inner, path)
-    elif value is not None and value != "":
+    elif value not in (None, "", []):
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         yield f"{path}: {shown}" if path else shown
 

@@ -41,6 +41,7 @@ _DECLARABLE = re.compile(
     r"iso-?8859-([1-9]|1[013-6])|windows-125[0-8]|koi8-[ru]|shift_jis|euc-(jp|kr)|gb(2312|k|18030)|big5"
 )
 # A symbol inside or at the start of a word, or a replacement: a Latin set read as another.
+_OPENED = re.compile("¿(?=[^¿?]{1,300}\\?)|¡(?=[^¡!]{1,300}!)")  # as a sentence in Spanish is
 _MISSPELT = re.compile("[¡-¿ˇ˘˙˛˝]+(?<![»«§°])[a-zß-ž]|[a-z][¡-¿ˇ˘˙˛˝ˆ‰Ľ](?<![»«°²³®])|\ufffd")
 
 _SHIFTED = re.compile(rb"\x1b\$[@B]")  # how ISO-2022-JP, which has ASCII bytes alone, begins its kanji
@@ -191,8 +192,10 @@ def _guess(head: bytes) -> str:
     best = from_bytes(head, cp_isolation=list(_LATIN + _OTHER), threshold=0.3).best()
     encoding = "cp1252" if best is None else best.encoding
     if encoding in _LATIN:  # these differ in a few letters only: take the one that spells words
-        texts = {name: head.decode(name, "replace") for name in _LATIN}
-        encoding = min(_LATIN, key=lambda name: len(_MISSPELT.findall(texts[name])))
+        texts = {name: _OPENED.sub("", head.decode(name, "replace")) for name in _LATIN}
+        # What spells Turkish in its own set also has words in the others: "yapýlacak".
+        first = ("cp1254",) if best and best.language == "Turkish" else ()
+        encoding = min((*first, *_LATIN), key=lambda name: len(_MISSPELT.findall(texts[name])))
     return encoding
 
 
