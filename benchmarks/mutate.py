@@ -44,11 +44,11 @@ TESTS = {  # of the modules of each name
             "placement"),
     "ingest": ("ingest/incremental",
                "incremental storage_contract edits erase edges_by_hand llm_extract imports cost unread "
-               "together multilingual remarks layers"),
+               "together multilingual remarks layers embedding graphrag"),
     "sql": ("sql/diffusion", "sql explain_united further sql_sources explain"),
     "models": ("models/embedder", "embedding models multilingual damage assemble spelling endpoint"),
     "view": ("view/layout view/contraction", "layout along mass panel figures placement runs"),
-    "plan": ("plan/linking", "linking plan sql graph_file names suggest"),
+    "plan": ("plan/linking", "linking plan sql graph_file names suggest spelling"),
     "curate": ("curate/splitting", "edits fuzz"),
     "export": ("export/whole", "export full_assembly graph_files graph_page"),
 }

@@ -1,7 +1,9 @@
 """Edits by hand: what they make of the graph, and that undoing leaves no trace."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from clicks import page, press
 from hypothesis import given
@@ -16,6 +18,7 @@ from qafd.errors import ParameterError
 from qafd.ingest import index, refresh
 from qafd.installation import check_workspace
 from qafd.knowledge import KnowledgeGraph, find_evidence
+from qafd.records import node_id
 
 TEXTS = {
     "chess.md": "IBM built the Deep Blue computer in New York. Feng-hsiung Hsu worked at IBM on "
@@ -152,6 +155,28 @@ def test_a_name_of_two_things_is_found_and_split_by_its_passages(amazon):
     assert all(check.ok for check in check_workspace(amazon.place.written, deep=True))
     amazon.undo_edit(number)
     assert digest(amazon) == before
+
+
+@pytest.mark.parametrize(("second", "cosine", "gap"), [
+    (("jeff-bezos.md", "kindle.md"), 0.0, 1.0), (("jeff-bezos.md", "kindle.md"), 0.84, 0.16),
+    (("jeff-bezos.md", "kindle.md"), 0.86, None), (("jeff-bezos.md",), 0.0, None),
+    (("jeff-bezos.md", "amazon-river.md"), 0.0, None)],
+    ids=["far", "far enough", "near", "one passage", "of the same entities"])
+def test_two_groups_are_two_things_if_they_are_far_apart_and_share_few_entities(amazon, second, cosine, gap):
+    graph = amazon.graph
+    with amazon.store() as store:
+        own = passages_of(store, entities(amazon)["Amazon"])
+        documents = [store.passages.get([passage])[passage].document for passage in own]
+        vectors = np.zeros((len(graph), 2), np.float32)
+        for passage, document in zip(own, documents, strict=True):
+            vectors[graph.row[node_id("passage", passage)]] = (
+                (cosine, (1 - cosine**2) ** 0.5) if document in second else (1, 0))
+        found = find_mixed(store, replace(graph, vectors=vectors))
+    assert documents == sorted(documents)
+    assert [mixed.gap for mixed in found] == ([] if gap is None else [pytest.approx(gap)])
+    if found:
+        assert found[0].groups[1] == tuple(own[documents.index(document)] for document in second)
+        assert found[0].shared == pytest.approx(1 / 19)
 
 
 def test_what_was_split_off_can_be_renamed_and_hidden(amazon):

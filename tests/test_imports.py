@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from qafd.cli import main
-from qafd.errors import ParseError
+from qafd.errors import ParameterError, ParseError
 from qafd.ingest import extend, index, plan
 from qafd.ingest.engine import Here
 from qafd.ingest.imports import read_graph
@@ -241,6 +241,14 @@ def test_what_is_no_graph_is_refused_in_one_sentence(files, why):
     with pytest.raises(ParseError, match=why) as refused:
         parse_graph(files)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("paths", "why"), [
+    ([""], "no file or folder ''"), (["none.csv"], "no file or folder 'none.csv'"), ([], "no file is named")])
+def test_a_graph_without_files_is_refused(paths, why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match=why):
+        read_graph(paths)
 
 
 @pytest.mark.parametrize("weight", ["nan", "-3", "0", "inf", "heavy"])

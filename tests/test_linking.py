@@ -88,9 +88,18 @@ def test_a_word_of_the_dictionary_is_not_short_for_a_name():
     assert linked(names_in("Greenock Education"), "Who was Minister for Education?").keys == ()
 
 
-def test_a_name_put_right_keeps_the_article_of_the_question():
-    links = linked(names_in("The Livesey Hall Memorial"), "Where is the Livesey Hal Memorial?")
-    assert (links.read, links.keys) == ("Where is the Livesey Hall Memorial?", ("livesey hall memorial",))
+@pytest.mark.parametrize("question", ["Where is the Livesey {} Memorial?", "Is The Livesey {} Memorial old?"])
+def test_a_name_put_right_keeps_the_article_of_the_question(question):
+    links = linked(names_in("The Livesey Hall Memorial"), question.format("Hal"))
+    assert (links.read, links.keys) == (question.format("Hall"), ("livesey hall memorial",))
+
+
+def test_a_small_word_that_no_passage_has_is_a_name_by_a_slip():
+    question, names = parse_question("where is gernoble?"), names_in("Grenoble")
+    for heard, read, keys in ((False, "where is grenoble?", ("grenoble",)), (True, question.text, ())):
+        links = link_names(question, names, [], lambda _: np.ones(2, np.float32),
+                           Vocabulary(lambda _, heard=heard: heard))
+        assert (links.read, links.keys) == (read, keys)
 
 
 @pytest.mark.parametrize("question", ["Which film is primarily in English?",

@@ -6,7 +6,7 @@ import pytest
 from faults import FAULTS, serving
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
-from qafd.errors import MalformedReplyError, MissingKeyError, SpendingCapError
+from qafd.errors import MalformedReplyError, MissingKeyError, ParameterError, SpendingCapError
 from qafd.ingest import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
@@ -362,6 +362,16 @@ def test_a_dead_endpoint_is_not_asked_for_every_passage(path, server):
     server.fault = lambda *_: "500"
     indexed(path, server, [("many.jsonl", lines(60))], in_flight=2, **HASTY)
     assert len(server.bodies) <= 10
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [
+    ("in_flight", 1, 32), ("attempts", 1, 10), ("together", 1, 16), ("reply_tokens", 1, 1_000_000),
+    ("deadline", 0.1, 3600)])
+def test_a_setting_is_taken_within_its_limits_alone(name, low, high):
+    assert [getattr(ModelChoice(**{name: value}), name) for value in (low, high)] == [low, high]
+    for value in (low / 2, high + 1):
+        with pytest.raises(ParameterError, match=f"{name} is {value}, outside of {low} to {high}"):
+            ModelChoice(**{name: value})
 
 
 def test_a_choice_with_a_setting_of_another_version_is_read_without_it(path):

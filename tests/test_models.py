@@ -64,6 +64,16 @@ def test_the_whole_text_has_the_same_vector_with_spans_and_without(model):
         assert np.array_equal(whole, model.embed_spans(text, [])[0])
 
 
+def test_a_long_text_is_the_mean_of_the_token_states_of_its_windows():
+    model = embedder()
+    text = "river " * 254 + "mill " * 9
+    ids = model._tokenizer.encode(text, add_special_tokens=False).ids
+    assert len(ids) == 254 + 9
+    states = np.concatenate([model._pass(model._long, [some])[0] for some in (ids[:254], ids[254:])])
+    mean = states.mean(axis=0)
+    assert model.embed([text])[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
+
+
 def test_a_span_is_read_alone(model):
     text = "Apple sells the iPhone. The Nile floods its banks."
     _, spans = model.embed_spans(text, [(0, 23), (23, 50)])
