@@ -1,6 +1,7 @@
 """Quoted answers: which sentences are chosen, how likely the first is, and what no sentence can answer."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -287,7 +288,8 @@ def candidate(text, rank=0, title="The mill", cosine=0.5, before=None):
 @pytest.mark.parametrize(("text", "statement"), [
     ("The mill grinds rye", True), ("The sails turn", False), ("The sails turn.", True),
     ("They turn.", False), ("10 g salt", True), ("1931", False), ("Who runs it?", False), ("Rye? 2.", False),
-    ("The mill", False), ("Sails", False), ("crop: leeks\nplot: 3", True), ("crop: leeks\nwho: me?", True)])
+    ("The mill", False), ("Sails", False), ("crop: leeks\nplot: 3", True), ("crop: leeks\nwho: me?", True),
+    ("3. Sails", False), ("3. Rent due", False), ("- 10 g salt", True), ("3. The sails turn.", True)])
 def test_questions_headings_and_remnants_are_no_statements(text, statement):
     assert _is_statement(candidate(text)) == statement
 
@@ -360,6 +362,15 @@ def test_features_of_sentences_are_those_worked_out_one_by_one(ferry):
     best = next(at for at, each in enumerate(some) if "founded" in each.text)
     assert columns["words"][best] == columns["words"].max() > 0
     assert columns["around"][best] == columns["around"].max()
+
+
+def test_the_number_of_an_item_is_not_what_is_asked_for(ferry):
+    plan, corpus = ferry.plan("When was the ferry line founded?"), read_corpus(ferry, ferry.graph)
+    texts = ("4. The line is old.", "4. It is from 1899.", "Its size is 4.")
+    some = [replace(candidate(text), vector=plan.embedding) for text in texts]
+    with ferry.store() as store:
+        table = rate_sentences(some, plan, ferry.retrieve(plan), corpus.passages, store)
+    assert table[:, FEATURES.index("kind")].tolist() == [0, 1, 1]
 
 
 def test_sentences_near_the_question_are_two_of_a_passage_and_three_quarters_as_near_as_the_best(

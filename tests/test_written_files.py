@@ -479,7 +479,7 @@ def test_a_table_on_each_page_is_no_running_line_and_its_kerned_words_are_whole(
     assert len(rows) == 8
 
 
-def test_a_box_to_check_is_labeled_by_the_nearest_text_and_an_empty_field_stays_apart():
+def test_a_box_to_check_is_labeled_by_the_nearest_text_and_empty_fields_are_counted():
     shown = b"".join(b"BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % at for at in (
         (60, 700, b"Name"), (60, 680, b"IBAN"), (60, 660, b"Damaged:"), (160, 660, b"Floor"),
         (260, 660, b"Walls")))
@@ -490,8 +490,9 @@ def test_a_box_to_check_is_labeled_by_the_nearest_text_and_an_empty_field_stays_
                       (b"Btn", 4, 240, 658, 254, 672, b"/V /Off /AS /Off")))
     data = pdf_of_streams(shown).replace(b"/Contents", b"/Annots [" + fields + b"] /Contents", 1)
     catalog = b"/Type /Catalog /AcroForm << /Fields [] >>"
-    draft, _ = read_one("x.pdf", data.replace(b"/Type /Catalog", catalog, 1))
-    assert draft.text == "Name: Una Berg\nIBAN:\nDamaged: Floor Walls\nFloor: yes"
+    draft, notices = read_one("x.pdf", data.replace(b"/Type /Catalog", catalog, 1))
+    assert draft.text == "Name: Una Berg\nDamaged: Floor Walls\nFloor: yes"
+    assert notices == ["Left out: 1 empty form field."]
 
 
 def test_the_notes_of_a_reader_are_read_with_their_page():

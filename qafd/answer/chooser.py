@@ -15,7 +15,7 @@ from qafd.plan.kinds import Asked, rate_kind
 from qafd.plan.question import parse_question
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import stem, stems, words
-from qafd.reading.text.lines import is_row
+from qafd.reading.text.lines import ITEM, is_row
 from qafd.reading.text.scripts import length
 from qafd.records import Floats, QueryPlan, Vectors, node_id
 from qafd.resources import assets
@@ -49,6 +49,12 @@ class Candidate:
     @property
     def text(self) -> str:
         return self.passage.text[self.start:self.end].strip()
+
+    @property
+    def body(self) -> str:
+        """The text without the bullet or number of an item, which answers nothing."""
+        mark = ITEM.match(self.text)
+        return self.text[mark.end():] if mark else self.text
 
     @property
     def asks(self) -> bool:
@@ -137,7 +143,7 @@ def rate_sentences(candidates: Sequence[Candidate], plan: QueryPlan, retrieval: 
             _share(asked, f"{above}\n{each.text}"),
             each.rank,
             float(canonical(each.text).startswith(terms)) if kind == Asked.MEANING else
-            rate_kind(kind, each.text, new, known) if kind else 0.0,
+            rate_kind(kind, each.body, new, known) if kind else 0.0,
             open_words * (each.passage.title in leads)))
     return np.array(rows, float)
 

@@ -113,10 +113,10 @@ def find_near(passages: Sequence[RetrievedPassage], plan: QueryPlan,
 
 def _is_statement(candidate: Candidate) -> bool:
     """Return False for a question, a heading, a title or a remnant; "10 g salt" is a statement."""
-    text, size = candidate.text, length(candidate.text)
-    if is_row(text):
+    text, size = candidate.body, length(candidate.body)
+    if is_row(candidate.text):
         return True
-    if candidate.asks or text in (candidate.heading, candidate.passage.title):
+    if candidate.asks or not {text, candidate.text}.isdisjoint((candidate.heading, candidate.passage.title)):
         return False
     return size >= SHORT or has_digit(text) and size > 1 or text.endswith((".", "。")) and size == SHORT - 1
 

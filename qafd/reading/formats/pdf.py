@@ -55,6 +55,7 @@ class _PageText:
     edges: tuple[_Edge, ...] = ()
     tables: Sequence[Sequence[Sequence[TableCell]]] = ()
     title: str = ""
+    empty: int = 0
 
 
 def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
@@ -84,6 +85,7 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
             draft.add(heading if found else "")
         _add_text(text, pages[number], draft)
     draft.skip("attached file", pdf.count_attachments())
+    draft.skip("empty form field", sum(page.empty for page in pages))
     if not draft.text:
         if broken or not count:
             raise ParseError(f"The PDF is damaged: of {count} pages none can be read; open it "
@@ -128,7 +130,8 @@ def _read_pages(pdf: "PdfDocument", limits: Limits) -> tuple[list[_PageText], in
                 plain = _clean(text.get_text_bounded())
             layout = read_layout(pdf, page, text, plain)
             title = "" if number or isinstance(text, RightToLeft) else _print_title(text)
-            pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables, title))
+            pages.append(_PageText(layout.text, _edges(text, page.get_bbox()), layout.tables, title,
+                                   layout.empty))
             page.close()
         except PdfiumError:
             broken += 1

@@ -145,10 +145,14 @@ class PageLetters:
 
 @dataclass(frozen=True)
 class Layout:
-    """The text of a page, with a line for each of its tables that `split_tables` finds."""
+    """The text of a page, with a line for each of its tables that `split_tables` finds.
+
+    `empty` counts the fields of a form without a value, whose labels are left out.
+    """
 
     text: str
     tables: Sequence[Sequence[Sequence[TableCell]]] = ()
+    empty: int = 0
 
 
 @dataclass
@@ -175,13 +179,14 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     order = _order_columns(letters, boxes)
     if tables or order != boxes:
         plain = "\n".join(_write(letters, order, [box for box, _ in tables]))
-    for label, value in _annotations(pdf, page, letters, boxes):
-        line = f"{label.rstrip(': ')}: {value}".rstrip()
-        lines = plain.split("\n")
+    fields = list(_annotations(pdf, page, letters, boxes))
+    filled = any(value for _, value in fields)
+    lines = plain.split("\n")
+    for label, value in fields if filled else ():
         place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
-        lines[place:place + 1] = [line]
-        plain = "\n".join(lines)
-    return Layout(plain, [table for _, table in tables])
+        lines[place:place + 1] = [f"{label.rstrip(': ')}: {value}"] if value else []
+    empty = sum(not value for _, value in fields) if filled else 0
+    return Layout("\n".join(lines), [table for _, table in tables], empty)
 
 
 def split_tables(text: str) -> Iterator[str | int]:
