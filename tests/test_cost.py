@@ -150,7 +150,8 @@ def test_the_plan_reaches_from_the_least_to_the_most(path):
 
 
 def asking(server, path, cap=None, **named):
-    client = Endpoint("tiny", server.url, pause=0.001, **named)
+    client = Endpoint("tiny", server.url, **named)
+    client.pause = 0.001
     return Metered(client, path, Meter(cap), Price(1, 1), server.url)
 
 

@@ -150,7 +150,8 @@ def test_a_text_that_is_too_long_has_the_mean_of_its_halves_and_harms_no_other(s
         return "ok"
 
     server.fault = fault
-    model = EndpointEmbedder("m", server.url, attempts=3, pause=0.001)
+    model = EndpointEmbedder("m", server.url, attempts=3)
+    model.pause = 0.001
     long = "word " * 30 + "other " * 25  # 300 characters
     rows = model.embed(["a", "b", long, "c"])
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)

@@ -46,7 +46,9 @@ OUTCOMES = {
 
 
 def endpoint(server, deadline=10, **named):
-    return Endpoint("tiny", server.url, KEY, deadline=deadline, pause=0.001, **named)
+    model = Endpoint("tiny", server.url, KEY, deadline=deadline, **named)
+    model.pause = 0.001
+    return model
 
 
 def patience(fault):
@@ -216,14 +218,16 @@ def test_embeddings_come_in_order_as_unit_rows(server):
 
 def test_a_batch_that_is_too_large_is_halved_and_the_size_remembered(server):
     server.largest = 3
-    model = EndpointEmbedder("tiny", server.url, pause=0.001)
+    model = EndpointEmbedder("tiny", server.url)
+    model.pause = 0.001
     model.batch = 16
     assert model.embed([str(i) for i in range(9)]).shape == (9, 4)
     assert [len(body["input"]) for body in server.bodies] == [16 - 7, 4, 2, 2, 2, 2, 1]
 
 
 def test_a_model_whose_vectors_change_their_length_is_refused(server):
-    model = EndpointEmbedder("tiny", server.url, pause=0.001)
+    model = EndpointEmbedder("tiny", server.url)
+    model.pause = 0.001
     model.embed(["a"])
     server.dimension = 5
     with pytest.raises(MalformedReplyError, match=r"5 numbers where it gave 4"):

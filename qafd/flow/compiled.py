@@ -184,10 +184,10 @@ def conjugate_gradients(low, high, weight, count, k, inner, reals):
 
 @njit(types.Tuple((types.int64, types.int64, types.int64, types.int64, types.int64,
                    _f64x2, _i64x2, _i32x2, _f64x2))(
-    _graph, _gates, _space, _in64, _real, types.float64, types.int64, types.int64),
+    _graph, _gates, _space, _in64, _real, types.float64, types.UniTuple(types.int64, 2)),
     nogil=True, cache=True, error_model="numpy")
-def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
-    """Grow the support as `qafd.flow.solver` does.
+def grow(graph, gates, space, seeds, delta, rtol, budget):
+    """Grow the support as `qafd.flow.solver` does, for at most the rounds and touched nodes of a budget.
 
     Returns (status, rounds, expansions, touched, entries, reals, whole, ends, weights): the
     buffers it was given, or larger ones. The first rows of `reals` are x, Delta, T, s, w_v, m - T
@@ -199,6 +199,7 @@ def grow(graph, gates, space, seeds, delta, rtol, most_rounds, most_touched):
     indptr, neighbors, similarity, sink_of = graph
     outer, inner_op, a, b, c = gates[9:]
     mark, token, reals, whole, ends, weights = space
+    most_rounds, most_touched = budget
     t = len(seeds)
     if t + 1 > reals.shape[1]:
         reals, whole = wider(reals, t + 1), wider(whole, t + 1)
@@ -451,7 +452,7 @@ def spread(graph, gates, workspace, sources, sink, rtol, budget):
         (kind, float(h.floor), float(h.gamma), vectors, kept.numbers, kept.lengths, kept.places, query,
          given, _OPERATIONS[w.outer], _OPERATIONS[w.inner], float(w.a), float(w.b), float(w.c)),
         (workspace.mark, workspace.token, workspace.reals, workspace.whole, workspace.ends,
-         workspace.weights), sources.rows, sources.mass, rtol, budget.rounds, budget.touched)
+         workspace.weights), sources.rows, sources.mass, rtol, (budget.rounds, budget.touched))
     workspace.reals, workspace.whole = reals, whole
     workspace.ends, workspace.weights = ends, weights
     if kind == GIVEN:

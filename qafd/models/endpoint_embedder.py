@@ -31,7 +31,7 @@ class EndpointEmbedder(RemoteModel):
 
     Parameters
     ----------
-    model, base_url, key, client, deadline, attempts, pause
+    model, base_url, key, client, deadline, attempts
         As for `RemoteModel`.
     """
 

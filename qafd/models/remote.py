@@ -56,8 +56,8 @@ class RemoteModel:
     client : optional
         Anything with `chat.completions.create` and `embeddings.create` as in `openai.OpenAI`.
         Its own connections and deadlines are then used.
-    deadline, pause : float
-        Seconds for a call with its retries, and before the first retry.
+    deadline : float
+        Seconds for a call with its retries.
     attempts : int
         Attempts for temporary failures: 429, 5xx, broken connections, answers that are not JSON.
     resolver : callable
@@ -71,15 +71,18 @@ class RemoteModel:
         The address cannot be used.
     """
 
+    pause = 0.5
+    """Seconds before the first retry."""
+
     def __init__(self, model: str, base_url: str = OPENAI, key: str | None = None, *,
                  client: openai.OpenAI | None = None, deadline: float = 120.0, attempts: int = 4,
-                 pause: float = 0.5, resolver: Resolver | None = None) -> None:
+                 resolver: Resolver | None = None) -> None:
         self.name = storable(model)
         self.base_url = base_url
         self.host = check_address(base_url, key if client is None else "the client's own",
                                   resolver)
         self.secrets = forms_of(key or str(getattr(client, "api_key", None) or ""))
-        self.deadline, self._attempts, self._pause = deadline, attempts, pause
+        self.deadline, self._attempts = deadline, attempts
         if client is None:
             wire = bounded_client(deadline, partial(
                 destinations, resolver=resolver,
@@ -104,7 +107,7 @@ class RemoteModel:
                 return answer
             if wait is None or attempt == self._attempts:
                 break
-            wait = wait or self._pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
+            wait = wait or self.pause * 2 ** (attempt - 1) * random.uniform(1.0, 1.5)
             if wait > limits.left:
                 failure = UnreachableError(f"{failure} It asks to wait {wait:,.0f} s, longer "
                                            f"than the {limits.left:,.0f} s that this call "

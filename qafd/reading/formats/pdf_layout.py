@@ -181,12 +181,18 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
         plain = "\n".join(_write(letters, order, [box for box, _ in tables]))
     fields = list(_annotations(pdf, page, letters, boxes))
     filled = any(value for _, value in fields)
-    lines = plain.split("\n")
-    for label, value in fields if filled else ():
-        place = next((i for i, found in enumerate(lines) if found.strip() == label), len(lines))
-        lines[place:place + 1] = [f"{label.rstrip(': ')}: {value}"] if value else []
     empty = sum(not value for _, value in fields) if filled else 0
-    return Layout("\n".join(lines), [table for _, table in tables], empty)
+    return Layout(_fill_in(plain, fields if filled else ()), [table for _, table in tables], empty)
+
+
+def _fill_in(text: str, values: Iterable[tuple[str, str]]) -> str:
+    """Return a text with each value behind the line that is its label, else on a line at the end; labels
+    without a value go."""
+    lines = text.split("\n")
+    for label, value in values:
+        place = next((i for i, line in enumerate(lines) if line.strip() == label), len(lines))
+        lines[place:place + 1] = [f"{label.rstrip(': ')}: {value}"] if value else []
+    return "\n".join(lines)
 
 
 def split_tables(text: str) -> Iterator[str | int]:

@@ -169,26 +169,18 @@ def _is_records(value: Any) -> bool:
 
 
 def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
-    """Read a record with a text: its other fields stand above it.
-
-    The title is that of the record, else the first words of the text where more follow.
-    """
+    """Read a record with a text: its other fields stand above it."""
     draft = DocumentDraft(kind, limits)
     key = _text_field(record)
     text = clean(_plain(record[key])) if key else ""
     if not text:
         return draft
-    title = _field(record, _TITLE_FIELDS)
-    words = text.split()
-    if not title and len(words) > _WORDS:
-        draft.title = " ".join(words[:_WORDS])
-    elif one_line(title) != one_line(text):
-        draft.title = title
+    draft.title = _title(record, text)
+    known_texts = _field(record, _TITLE_FIELDS), _field(record, _ID_FIELDS)
     fields: list[str] = []
     remarks: list[ChatMessage] = []
     for name, value in record.items():
-        known = value in (title, _field(record, _ID_FIELDS)) and isinstance(value, str)
-        if name == key or known:
+        if name == key or isinstance(value, str) and value in known_texts:
             continue
         if _are_remarks(value):
             remarks += _read_remarks(value)
@@ -203,6 +195,14 @@ def _read_record(kind: str, record: Any, limits: Limits) -> DocumentDraft:
     for remark in remarks:
         write_message(remark, draft)
     return draft
+
+
+def _title(record: dict[Any, Any], text: str) -> str:
+    """Return the title of a record, else the first words of its text where more follow."""
+    title, words = _field(record, _TITLE_FIELDS), text.split()
+    if not title and len(words) > _WORDS:
+        return " ".join(words[:_WORDS])
+    return title if one_line(title) != one_line(text) else ""
 
 
 def _are_remarks(value: Any) -> bool:
