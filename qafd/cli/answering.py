@@ -42,16 +42,16 @@ def chain_lines(chains: Sequence[Chain]) -> Iterator[str]:
 
 
 def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prompt: bool,
-           plan: str | None, steps: int, follow: bool, check: bool) -> Outcome:
+           follow: bool, check: bool) -> Outcome:
     """Answer a question, print the prompt for it, or complete it first from the last one."""
     knowledge, client, typed = inquiry.knowledge, None, ""
-    plan = _choose_planner(plan, asked, prompt, check)
+    plan = _choose_planner(asked, prompt, check)
     if asked.model and not (prompt and plan == "rules"):
         client = asked.client(knowledge, "answer", inquiry.text)
     if follow:
         typed, inquiry = inquiry.text, follow_last(inquiry, client)
     reader = replace(client, purpose="plan") if client and plan == "model" else None
-    read, method = inquiry.read(reader, steps)
+    read, method = inquiry.read(reader, asked.steps)
     retrieval = knowledge.retrieve(read, method)
     if plan == "model":
         _note_all(retrieval.notices)
@@ -72,12 +72,12 @@ def answer(inquiry: Inquiry, asked: ModelRequest, length: str, tokens: int, prom
                    "These sentences are quoted instead.")
 
 
-def _choose_planner(named: str | None, asked: ModelRequest, prompt: bool, check: bool) -> str:
+def _choose_planner(asked: ModelRequest, prompt: bool, check: bool) -> str:
     """Return who reads the question: as named, else the model that answers."""
-    if not asked.model and (check or named == "model"):
+    if not asked.model and (check or asked.plan == "model"):
         option = "--check" if check else "--plan model"
         raise ParameterError(f"{option} needs a model; name one with --model, or drop it")
-    return named or ("model" if asked.model and not prompt else "rules")
+    return asked.plan or ("model" if asked.model and not prompt else "rules")
 
 
 def _note_all(notices: Iterable[Notice]) -> None:

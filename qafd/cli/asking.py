@@ -33,10 +33,10 @@ from qafd.wording.comparison import word_missed
 from qafd.wording.reasons import word_notice
 
 
-def query(inquiry: Inquiry, keep: str | None, asked: ModelRequest, plan: str | None, steps: int) -> Outcome:
+def query(inquiry: Inquiry, keep: str | None, asked: ModelRequest) -> Outcome:
     """Retrieve for a question, and save the run if `keep` is a note."""
     knowledge = inquiry.knowledge
-    asked.read_for(knowledge, plan, steps)
+    asked.read_for(knowledge)
     with knowledge.store():  # which all that is asked of it here uses
         read, method = inquiry.read()
         retrieval = knowledge.retrieve(read, method)
@@ -100,10 +100,9 @@ def _export_graph(knowledge: KnowledgeGraph, form: str, out: Path | None) -> int
         return DONE if graph.node_count else NOTHING_FOUND
 
 
-def compare(db: Location | None, question: str, methods: str, budget: int, asked: ModelRequest,
-            plan: str | None, steps: int) -> Outcome:
+def compare(db: Location | None, question: str, methods: str, budget: int, asked: ModelRequest) -> Outcome:
     knowledge = open_graph(db)
-    asked.read_for(knowledge, plan, steps)
+    asked.read_for(knowledge)
     comparison = knowledge.compare(text_of(question), _read_compared(knowledge, methods), budget=budget)
     failed = [column for column in comparison.columns if column.error]
     for column in failed:

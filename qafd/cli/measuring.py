@@ -56,8 +56,7 @@ CRITERIA = {"correct": (), "grades": PAPER, "both": PAPER, "empowerment": EMPOWE
 
 
 def retrieval(questions: Path | None, passages: Path | None, methods: str, db: Location | None,
-              limit: int | None, out: str | None, asked: ModelRequest, plan: str | None,
-              steps: int) -> int:
+              limit: int | None, out: str | None, asked: ModelRequest) -> int:
     if out not in (None, "-"):
         check_output(Path(out), questions, passages, db)
     if questions is None:
@@ -67,7 +66,7 @@ def retrieval(questions: Path | None, passages: Path | None, methods: str, db: L
     for notice in gold.notices:
         note(word_notice(notice))
     with _workspace(gold, name, passages, db) as (knowledge, meter):
-        asked.read_for(knowledge, plan, steps)
+        asked.read_for(knowledge)
         kernel.warm()
         result = evaluate(knowledge, gold.questions, read_columns(knowledge, methods),
                           progress=meter.show)
@@ -109,7 +108,7 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
 
 def written_answers(questions: Path, passages: Path | None, methods: str, db: Location | None,
                     limit: int | None, asked: ModelRequest, **how: Any) -> Outcome:
-    needing = {"--judge": how["judge"], "--dry-run": how["dry_run"], "--plan model": how["plan"] == "model"}
+    needing = {"--judge": how["judge"], "--dry-run": how["dry_run"], "--plan model": asked.plan == "model"}
     for option, given in needing.items():
         if given and not asked.model:
             raise ParameterError(f"{option} needs a model; name one with --model")
@@ -117,9 +116,8 @@ def written_answers(questions: Path, passages: Path | None, methods: str, db: Lo
     with _workspace(gold, questions.name, passages, db) as (knowledge, meter):
         client = asked.client(knowledge, "answer") if asked.model else None
         calls = calls_of(client)
-        planner = replace(client, purpose="plan") if client and how["plan"] != "rules" else None
-        writing = Writing(how["tokens"], how["length"], calls.reply_tokens, planner,
-                          how["steps"])
+        planner = replace(client, purpose="plan") if client and asked.plan != "rules" else None
+        writing = Writing(how["tokens"], how["length"], calls.reply_tokens, planner, asked.steps)
         chosen = read_columns(knowledge, methods)
         judging = _choose_judging(how, asked.base_url, client, len(chosen))
         if client is not None and how["dry_run"]:

@@ -128,12 +128,18 @@ call_options = with_options(
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """The model that a command may call, how, and under which cap, as far as its options say."""
+    """The model that a command may call, how, and under which cap, as far as its options say.
+
+    `plan` is who reads questions, "rules" or "model", the model if there is one by default; `steps` are
+    the retrievals for a question.
+    """
 
     model: str | None
     base_url: str | None
     calls: Mapping[str, Any]
     most: Mapping[str, Any]
+    plan: str | None = None
+    steps: int = 1
 
     def client(self, knowledge: "KnowledgeGraph", purpose: str, question: str = "") -> "Metered":
         """Return the model, called as the workspace says, and capped.
@@ -153,12 +159,12 @@ class ModelRequest:
         return Metered(endpoint.with_settings(calls), knowledge.url, Meter(cap), price, endpoint.base_url,
                        purpose, f"{purpose} {now()}", question=question)
 
-    def read_for(self, knowledge: "KnowledgeGraph", plan: str | None, steps: int) -> None:
-        """Let the model read the questions to a workspace, unless there is none or `plan` is "rules"."""
-        if plan == "model" and not self.model:
+    def read_for(self, knowledge: "KnowledgeGraph") -> None:
+        """Let the model read the questions to a workspace, unless there is none or rules read them."""
+        if self.plan == "model" and not self.model:
             raise ParameterError("--plan model needs a model; name one with --model, or drop --plan")
-        if self.model and plan != "rules":
-            knowledge.reader, knowledge.steps = self.client(knowledge, "plan"), steps
+        if self.model and self.plan != "rules":
+            knowledge.reader, knowledge.steps = self.client(knowledge, "plan"), self.steps
 
 
 def may_call_model(function: Function) -> Function:
@@ -167,7 +173,8 @@ def may_call_model(function: Function) -> Function:
     def run(*positional: Any, model: str | None, base_url: str | None, **options: Any) -> Any:
         calls = {spec.name: options.pop(spec.name) for spec in fields(CallSettings)}
         most = {name: options.pop(name) for name in ("tokens_most", "cost_most", "price")}
-        return function(*positional, asked=ModelRequest(model, base_url, calls, most), **options)
+        reading = {name: options.pop(name) for name in ("plan", "steps") if name in options}
+        return function(*positional, asked=ModelRequest(model, base_url, calls, most, **reading), **options)
 
     return model_options(spending_options(call_options(run)))  # type: ignore[return-value]
 

@@ -13,10 +13,10 @@ from qafd.knowledge import KnowledgeGraph
 VARIABLE = "QAFD_TOKEN"
 
 
-def mcp(knowledge: KnowledgeGraph, asked: ModelRequest, plan: str | None, steps: int) -> int:
+def mcp(knowledge: KnowledgeGraph, asked: ModelRequest) -> int:
     from qafd.serving.mcp import make_server, mend_input
 
-    asked.read_for(knowledge, plan, steps)
+    asked.read_for(knowledge)
     server = make_server(knowledge)
     mend_input()
     server.run("stdio")
@@ -24,12 +24,11 @@ def mcp(knowledge: KnowledgeGraph, asked: ModelRequest, plan: str | None, steps:
 
 
 def serve(knowledge: KnowledgeGraph, port: int, host: str, name: tuple[str, ...],
-          token_file: Path | None, otel: str | None, asked: ModelRequest, plan: str | None,
-          steps: int) -> int:
+          token_file: Path | None, otel: str | None, asked: ModelRequest) -> int:
     from qafd.serving.http import ignore, make_app, make_server
     from qafd.serving.spans import record_spans
 
-    asked.read_for(knowledge, plan, steps)
+    asked.read_for(knowledge)
     app = make_app(knowledge, _token(token_file), name, record_spans(otel) if otel else ignore)
     check_free(host, port)
     note(f"http://{host}:{port}/openapi.json")
