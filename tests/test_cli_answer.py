@@ -143,9 +143,10 @@ def test_a_model_reads_the_question_of_other_commands_unless_told_not_to(
     assert main(asked) == 0
     assert "Where is Lisbon?" in capsys.readouterr().out
     assert len(server.bodies) == 2
-    assert main([*asked, *RULES]) == 0
-    assert "Where is Lisbon?" not in capsys.readouterr().out
-    assert len(server.bodies) == 2
+    for options in RULES, ("--steps", "1"):  # one retrieval leaves nothing to ask further about
+        assert main([*asked, *options]) == 0
+        assert "Where is Lisbon?" not in capsys.readouterr().out
+    assert len(server.bodies) == 2  # the keywords were paid for
 
 
 def test_a_plan_by_a_model_that_changes_the_seeds_is_answered(db, server, capsys):
