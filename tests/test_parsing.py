@@ -236,7 +236,7 @@ def test_the_number_of_a_note_and_a_power_stay_apart_from_the_number_before_them
     page = """<body><p>Built in 1873<sup><a href="#f1">1</a></sup> of 3<sup>−2</sup> kg
 <a href="b#c"><sup>2</sup></a>, 5 m<sup>2</sup> and the 2<sup>nd</sup> <a href="/7">7</a>.</p></body>"""
     assert only("page.html", page.encode()).text == (
-        "Built in 1873[1] of 3^−2 kg [2], 5 m2 and the 2nd 7.")
+        "Built in 1873 [1] of 3^−2 kg [2], 5 m2 and the 2nd 7.")
 
 
 @pytest.mark.parametrize("depth", [1, 200, 300, 1500])

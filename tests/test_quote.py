@@ -121,6 +121,15 @@ def test_the_most_of_a_table_is_not_quoted_from_one_row(question, beyond, tmp_pa
     assert answer.abstained == (beyond is not None)
 
 
+@pytest.mark.parametrize(("question", "first"), [
+    ("Which is the largest?", False), ("What is the total number of pumps?", True)])
+def test_a_row_that_sums_the_others_has_not_the_most(question, first, tmp_path):
+    knowledge = KnowledgeGraph(tmp_path / "towns.db")
+    knowledge.add_text("towns.csv", "Town,Founded,Pumps\nTotal,,19\nBodo,1816,12\nMandal,1779,7\n")
+    rows = [sentence.text for sentence in knowledge.answer(question).sentences]
+    assert rows[0].startswith("Town: Total") == first
+
+
 @pytest.mark.parametrize(("question", "bold"), [
     ("When was the Grebe built?", True), ("Who is the captain of the Grebe?", True),
     ("What does the Grebe burn as fuel?", False), ("Which paint does the Grebe have?", False)])

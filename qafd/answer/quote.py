@@ -8,7 +8,7 @@ import numpy as np
 
 from qafd.answer import LIKELY, UNSURE, Answer, Citation, Sentence, cite
 from qafd.answer.chooser import Candidate, choose, names_of_chunk
-from qafd.plan.kinds import Asked, Beyond, rate_kind
+from qafd.plan.kinds import Asked, Beyond, rate_kind, sums_rows
 from qafd.plan.question import parse_question
 from qafd.reading.text.bm25 import stems, words
 from qafd.reading.text.lines import is_row, row_cells
@@ -46,6 +46,8 @@ def extract_answer(retrieval: Retrieval, plan: QueryPlan, corpus: Corpus, store:
     if beyond is None and is_row(order[0].text) and (
             parse.is_extreme or _counts_rows(parse.counted, order[0])):
         beyond = Beyond.TOTAL  # one row does not know the others
+    if parse.is_extreme:
+        order.sort(key=_sums_rows)
     if beyond in (Beyond.COMPARISON, Beyond.SUMMARY, Beyond.SEVERAL):
         order = [*_find_sides(order, plan.names), *order]
     bold = chance >= LIKELY and not (beyond or unknown)
@@ -127,6 +129,11 @@ def _lacks_asked_cell(row: Candidate, plan: QueryPlan, store: Workspace) -> bool
         return False
     names = store.passages.names({row.passage.chunk}).get((row.passage.chunk, row.end), ())
     return find_cell(row.text, plan.question, names) < 0
+
+
+def _sums_rows(row: Candidate) -> bool:
+    """Return True for the row of a table that sums the others, which has the most of everything."""
+    return any(sums_rows(value) for _, value in row_cells(row.text)[:1])
 
 
 def _counts_rows(noun: str, row: Candidate) -> bool:

@@ -119,6 +119,11 @@ def _counts(word: str, asked: Asked) -> bool:
     return has_digit(word) or word in _phrases()[f"gives_{asked}"]
 
 
+def sums_rows(cell: str) -> bool:
+    """Return True for the name of a row that sums the others, as "Total"."""
+    return " ".join(_parts(cell)) in _phrases()["sums"]
+
+
 def find_asking_words(question: str) -> frozenset[str]:
     """Return the words that ask, as "compare" and the "country" of "In which country?"."""
     asked = words(question)

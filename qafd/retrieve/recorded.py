@@ -87,7 +87,7 @@ def read_recording(data: bytes, name: str) -> Recording:
     traces: dict[str, _Trace] = {}
     left_out: list[str] = []
     for number, record in enumerate(_read_records(data), 1):
-        where = f"record {number} of {name}"
+        where = f"record {number}"
         if isinstance(record, str):
             left_out.append(f"{where} is no JSON: {record}")
             continue

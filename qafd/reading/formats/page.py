@@ -73,12 +73,12 @@ def read_page(root: "_Element", draft: DocumentDraft) -> str:
 
 
 def _mark_raised(root: "_Element") -> None:
-    """Part the number of a note and a power from what is before them, in place: "1873[1]", "10^6"."""
+    """Part the number of a note and a power from what is before them, in place: "1873 [1]", "10^6"."""
     for link in root.iter("a"):
         text = "".join(link.itertext()).strip()
         if "#" in (link.get("href") or "") and _NOTE.fullmatch(text):
             link[:] = []
-            link.text = f"[{text}]"
+            link.text = f" [{text}]"
     for power in root.iter("sup"):
         before = power.getprevious()
         text = power.getparent().text if before is None else before.tail
@@ -228,8 +228,11 @@ class _Page:
         return leads
 
     def _add(self, text: str | None) -> None:
+        if text and not self._preformatted:
+            text = re.sub(r"\s+", " ", text)
+            text = text.removeprefix(" ") if self._line and self._line[-1].endswith(" ") else text
         if text:
-            self._line.append(text if self._preformatted else re.sub(r"\s+", " ", text))
+            self._line.append(text)
 
 
 def _block_of(element: "_Element") -> str:
