@@ -70,7 +70,7 @@ def test_global_takes_the_communities_with_the_nearest_reports(corpus):
 
 def test_passages_follow_the_entities_then_their_neighbors(corpus):
     # c comes first: q mentions it and its neighbor d, p mentions no neighbor of it, r is d's none.
-    assert [p.id for p in run(corpus, entities=1).ranking] == ["q", "p"]
+    assert [(p.id, p.score) for p in run(corpus, entities=1).ranking] == [("q", 1), ("p", 0.5)]
     assert [p.id for p in run(corpus, "e", entities=2).ranking] == ["r", "q", "p"]
     assert [p.id for p in run(corpus, "d", entities=2).ranking] == ["q", "p"]
 
@@ -86,4 +86,11 @@ def test_an_entity_of_no_community_is_retrieved_alone_with_its_place(corpus):
     assert reasons["d"].values == {"place": 2}
     assert reasons["d"].also[0].kind is ReasonKind.COMMUNITY_LEFT_OUT
     assert reasons["e"].also[0].values == {"count": 1}
-    assert run(corpus, communities=1).nodes[0].reason.values["place"] == 1
+    assert reasons["e"].values["place"] == 1
+
+
+def test_local_counts_the_entities_of_every_community(corpus):
+    # Named are a and b of community 0, nearest is c of community 1.
+    retrieval = run(corpus, "a", "b", entities=3, communities=1, level=0)
+    assert names_of(retrieval) == {"a", "b", "c"}
+    assert [node.name for node in retrieval.nodes if node.reason.kind is ReasonKind.NEAR_ENTITY] == ["c"]

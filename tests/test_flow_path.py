@@ -109,7 +109,8 @@ def test_path_nodes_and_activated_entities_are_retrieved_the_rest_is_touched(cor
     assert (reasons["r"].values["place"], reasons["r"].values["count"]) == (1, 1)
     assert reasons["a"].values["cosine"] == pytest.approx(0.5)
     (on_path,) = reasons["b"].also
-    assert (on_path.kind, on_path.values["place"]) == (ReasonKind.ON_FLOW_PATH, 1)
+    assert on_path.kind is ReasonKind.ON_FLOW_PATH
+    assert [on_path.values[key] for key in ("place", "first", "last")] == [1, "b", "r"]
     assert [p.id for p in retrieval.ranking] == ["r", "p"]
     # From one sentence r gets 12/70 and p 44/70, so half of the largest cuts r off.
     alone = run(corpus, breadth=1, macro="off", prune=0.5, hops=1)

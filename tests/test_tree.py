@@ -70,6 +70,8 @@ def test_the_first_summary_is_above_passages_as_any_other(corpus):
     retrieval = run(replace(corpus, layers={"tree": tree}), 150)
     assert {n.name: n.state for n in retrieval.nodes} == {
         "P": SATURATED, "Summary of P, Q": SATURATED, "Q": WET}
+    assert [(p.id, p.score) for p in retrieval.ranking] == [
+        (id, pytest.approx(score)) for id, score in (("p", 0.9), ("q", 0.7), ("r", 0.4), ("s", 0.2))]
 
 
 def test_edges_lead_to_the_parts_and_carry_the_cosine_that_ranks(corpus):
