@@ -169,7 +169,7 @@ def read_all(store: Workspace) -> Columns:
 
 def follow_columns(store: Workspace, known: MappedColumns) -> Columns | None:
     """Return the columns from older ones, None where the changes since are not known."""
-    since, moved = store.assembly.moved()
+    since, moved = store.assembly.read_moved()
     start, _, revision = known.label.rpartition("-")
     if since < 0 or start != _label(store).rpartition("-")[0] or int(revision) < since:
         return None
@@ -178,7 +178,7 @@ def follow_columns(store: Workspace, known: MappedColumns) -> Columns | None:
     known.release()
     passages = _merge_passages(PassageColumns.unflatten(known.arrays), graph, merge, partial(texts_of, store))
     known.release()
-    names = NameColumns.build(graph, NameColumns.unflatten(known.arrays).known(old))
+    names = NameColumns.build(graph, NameColumns.unflatten(known.arrays).names_in(old))
     known.release()
     return Columns(graph, passages, names)
 
@@ -302,7 +302,7 @@ def merge_graphs(store: Workspace, old: Graph, moved: Nodes) -> tuple[Graph, Mer
     old : Graph
         Of an earlier version, with sorted ids as text columns.
     moved : ndarray
-        The numbers of all nodes that have changed since, see `SqlAssembly.moved`.
+        The numbers of all nodes that have changed since, see `SqlAssembly.read_moved`.
     """
     part = store.graph.read_part(moved)
     fresh = part.nodes

@@ -291,7 +291,7 @@ def test_columns_that_follow_changes_are_those_of_the_graph_read_anew(tmp_path, 
             act(store, step, Reticent)
             merged = follow_columns(store, open_columns(store.place.columns))
             if merged is None:
-                assert store.assembly.moved()[0] < 0
+                assert store.assembly.read_moved()[0] < 0
                 continue
             followed += 1
             anew = pack(*read_all(store))

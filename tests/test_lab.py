@@ -12,7 +12,7 @@ from qafd.flow.reference import Pushing
 from qafd.flow.weights import PLAIN
 from qafd.knowledge import read_corpus
 from qafd.lab.movie import film
-from qafd.lab.planted import experiment
+from qafd.lab.planted import run_experiment
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Grid, reach, sweep
 from qafd.retrieve.qafd import FlowDiffusion
@@ -113,7 +113,7 @@ SMALL = {"nodes": 300, "relevant": 30}
 
 
 def test_covered_draws_never_leak_more_than_beta():
-    found = experiment(Model(**SMALL), 8, 3, 0.1, source_inside=True)
+    found = run_experiment(Model(**SMALL), 8, 3, 0.1, source_inside=True)
     assert found.covered
     assert all(t.within_bound for t in found.trials if t.covered)
     assert found.needed == pytest.approx(np.sqrt(16 * np.log(300)))

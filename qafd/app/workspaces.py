@@ -30,19 +30,19 @@ LONGEST = 60  # characters of a name
 _UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|%#]+')  # in names of files and in addresses
 
 
-def _named() -> str:
+def _start_place() -> str:
     """The workspace that the app was started with, a URL or a path: $QAFD_DB, else ""."""
     return os.environ.get("QAFD_DB", "")
 
 
 def _root() -> Location:
     """A workspace next to which the app keeps all others: one at home, or the one on a server."""
-    return _named() if is_on_server() else home() / "any.db"
+    return _start_place() if is_on_server() else home() / "any.db"
 
 
 def is_on_server() -> bool:
     """Return True if the app was started with a workspace of a database server."""
-    return "://" in _named()
+    return "://" in _start_place()
 
 
 def location_of(name: str) -> Location:
@@ -53,7 +53,7 @@ def location_of(name: str) -> Location:
     ParameterError
         The name cannot be that of a file.
     """
-    given = _named()
+    given = _start_place()
     if given and name == place_of(given).name:
         return given
     if not is_name(name):
@@ -64,7 +64,7 @@ def location_of(name: str) -> Location:
 
 def names() -> list[str]:
     """All workspaces: the one the app was started with, the samples, the user's own."""
-    given = _named()
+    given = _start_place()
     found = [place_of(given).name] if given else []
     found += SAMPLES
     found += filter(is_name, names_beside(_root()))
@@ -93,7 +93,7 @@ def choose(name: str) -> None:
 
 def is_at_home(knowledge: KnowledgeGraph) -> bool:
     """Return True if a workspace is in the app's folder, and not the one the app was started with."""
-    given = _named()
+    given = _start_place()
     if given and knowledge.id == place_of(given).id:
         return False
     return knowledge.id == place_of(beside(_root(), knowledge.name)).id
@@ -174,7 +174,7 @@ def workspace() -> KnowledgeGraph:
     """The chosen workspace; a sample is copied when it is first opened."""
     chosen = chosen_name()
     location = location_of(chosen)
-    if chosen in SAMPLES and location != _named():
+    if chosen in SAMPLES and location != _start_place():
         if not is_on_server():
             KnowledgeGraph.sample(chosen, home())
         elif size_of(location) is None:
@@ -190,8 +190,8 @@ def keep_workers_going() -> None:
         return
     session().workers_checked = True
     places = [beside(_root(), name) for name in names_beside(_root())]
-    if _named():
-        places.append(_named())
+    if _start_place():
+        places.append(_start_place())
     for place in places:
         try:
             # nobody chose it: a look must not renew its schema

@@ -227,12 +227,12 @@ def work(
                         engine = engine_of(read_choice(store), store, keys, f"job {job}", local)
                         report = _Report(store, job)
                         files = store.queue.files(job, find_foreign(store, keys))
-                        extend(store, files, engine, report, report.cancelled)
+                        extend(store, files, engine, report, report.is_cancelled)
                         layers = store.queue.layers(job) | kept_layers(store)
                         bring_up_to_date(store, engine, layers, report.layer,
-                                         report.cancelled)
+                                         report.is_cancelled)
                         keep_columns(store, begun=partial(report.layer, "columns", 0, 1))
-                        _finish(store, job, report.cancelled())
+                        _finish(store, job, report.is_cancelled())
                     except (BusyError, DiskFullError):
                         raise
                     except QafdError as error:
@@ -266,7 +266,7 @@ class _Report:
         """Progress of a derived layer, in texts to embed."""
         self(Progress("building layers", done, total, name))
 
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self._store.queue.is_cancelled(self._job)
 
 
@@ -322,15 +322,15 @@ def hide(secrets: Iterable[str]) -> None:
     """Write the errors that end a thread or this process without these words of them."""
     words = [word for word in secrets if len(word) > 3]
 
-    def said(kind: type[BaseException], error: BaseException | None,
-             trace: TracebackType | None) -> None:
+    def write_masked(kind: type[BaseException], error: BaseException | None,
+                     trace: TracebackType | None) -> None:
         text = "".join(traceback.format_exception(kind, error, trace))
         for word in words:
             text = text.replace(word, "***")
         print(text, end="", file=sys.stderr)
 
-    sys.excepthook = said
-    threading.excepthook = lambda ended: said(
+    sys.excepthook = write_masked
+    threading.excepthook = lambda ended: write_masked(
         ended.exc_type, ended.exc_value, ended.exc_traceback)
 
 

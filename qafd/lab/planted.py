@@ -75,8 +75,8 @@ class Experiment:
         return float(np.sqrt(self.model.dimensions * np.log(self.model.nodes)))
 
 
-def experiment(model: Model, draws: int, seed: int, beta: float, source_inside: bool,
-               progress: Callable[[float], object] = ignore_progress) -> Experiment:
+def run_experiment(model: Model, draws: int, seed: int, beta: float, source_inside: bool,
+                   progress: Callable[[float], object] = ignore_progress) -> Experiment:
     """Measure recovery and separation on the same `draws` graphs, repeatable by the seed."""
     trials = []
     for i in range(draws):

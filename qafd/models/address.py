@@ -84,11 +84,11 @@ def check_address(base_url: str, key: str | None, resolver: Resolver | None = No
         raise ParameterError("the address of a model endpoint is http(s)://host[:port]/v1, without "
                              "user name, key or query")
     number = _number(host)
-    if host in _METADATA or number is not None and _refused(number):
+    if host in _METADATA or number is not None and _is_refused(number):
         raise _no_endpoint(host)
     if not key or parts.scheme == "http":
         found = () if number is not None else _addresses(host, resolver)
-        if found and all(map(_refused, found)):
+        if found and all(map(_is_refused, found)):
             raise _no_endpoint(f"{host} ({found[0]})")
         if not is_local(base_url, resolver):
             if not key:
@@ -110,11 +110,11 @@ def is_local(base_url: str, resolver: Resolver | None = None) -> bool:
         return False
     number = _number(host)
     if number is not None:
-        return _private(number) and not _refused(number)
+        return _private(number) and not _is_refused(number)
     if host in ("localhost", "api.openai.com", *_METADATA):  # known without asking
         return host == "localhost"
     if found := _addresses(host, resolver):
-        allowed = [address for address in found if not _refused(address)]
+        allowed = [address for address in found if not _is_refused(address)]
         return bool(allowed) and all(map(_private, allowed))
     return "." not in host or host.endswith((".local", ".internal", ".localhost"))
 
@@ -136,7 +136,7 @@ def destinations(host: str, private: bool, resolver: Resolver | None = None) -> 
     """
     number = _number(host)
     found = (number,) if number is not None else (resolver or resolve)(host)
-    allowed = [address for address in found if not _refused(address)]
+    allowed = [address for address in found if not _is_refused(address)]
     if not allowed:
         raise _no_endpoint(f"{host} ({', '.join(map(str, found[:3]))})")
     near = [address for address in allowed if _private(address)]
@@ -186,7 +186,7 @@ def _lately(host: str, _minute: int) -> tuple[Address, ...]:
     return _addresses(host, lambda name: resolve(name, _GLANCE))
 
 
-def _reached(address: Address) -> Address:
+def _unwrap(address: Address) -> Address:
     """Return the IPv4 address inside an IPv6 address, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
@@ -196,11 +196,11 @@ def _reached(address: Address) -> Address:
     return embedded or address
 
 
-def _refused(address: Address) -> bool:
-    reached = _reached(address)
+def _is_refused(address: Address) -> bool:
+    reached = _unwrap(address)
     return any(reached in network for network in _REFUSED)
 
 
 def _private(address: Address) -> bool:
-    reached = _reached(address)
+    reached = _unwrap(address)
     return reached.is_private or reached.is_loopback

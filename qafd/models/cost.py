@@ -167,7 +167,7 @@ class Bill:
     def __init__(self, meter: Meter, workspace: str, price: Price | None, most: Call) -> None:
         self._meter, self._workspace, self._price = meter, workspace, price
         self._most = most
-        self._reserved = self._spent(most)
+        self._reserved = self._price_call(most)
         self._since: float | None = None
         self._day = ""
         self.heard = ""
@@ -213,7 +213,7 @@ class Bill:
         if self._since is None:
             return
         seconds, self._since = time.monotonic() - self._since, None
-        spent = self._spent(call)
+        spent = self._price_call(call)
         try:
             # Before settling, which may fail: the reply is paid.
             with open_workspace(self._workspace) as store:
@@ -226,7 +226,7 @@ class Bill:
         self._day = self._meter.reserve(self._reserved)
         self._since = time.monotonic()
 
-    def _spent(self, call: Call) -> Spent:
+    def _price_call(self, call: Call) -> Spent:
         cost = self._price.of(call.tokens_in, call.tokens_out) if self._price else 0.0
         return Spent(1, call.tokens_in + call.tokens_out, cost)
 

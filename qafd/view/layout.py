@@ -70,7 +70,7 @@ def layout(
     lengths = _lengths(ids, edges)
     count, member = connected_components(lengths, directed=False)
     parts = [np.flatnonzero(member == c) for c in range(count)]
-    drawn = [_component(lengths[part][:, part]) for part in parts]
+    drawn = [_place_component(lengths[part][:, part]) for part in parts]
     placed = np.empty((len(ids), 2))
     for part, xy in zip(parts, _pack(drawn, aspect), strict=True):
         placed[part] = xy
@@ -202,7 +202,7 @@ def _lengths(ids: Sequence[str], edges: Edges) -> csr_array:
     return csr_array((np.tile(length, 2), (ends[:, 0], ends[:, 1])), shape=(len(ids),) * 2)
 
 
-def _component(lengths: csr_array) -> Floats:
+def _place_component(lengths: csr_array) -> Floats:
     n = lengths.shape[0]
     if n == 1:
         return np.zeros((1, 2))

@@ -49,7 +49,7 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
 
 
 @st.cache_resource(show_spinner=False)
-def _measured() -> OrderedDict[tuple[str, ...], Evaluation]:
+def _evaluations() -> OrderedDict[tuple[str, ...], Evaluation]:
     """Return the last results of this server, by workspace, version, questions and methods."""
     return OrderedDict()
 
@@ -57,7 +57,7 @@ def _measured() -> OrderedDict[tuple[str, ...], Evaluation]:
 def measure_methods(knowledge: KnowledgeGraph, asked: QuestionSet,
                     methods: Mapping[str, Retriever]) -> Evaluation | None:
     """Return the result for these questions and methods, or offer to measure it and return None."""
-    known, key = _measured(), (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
+    known, key = _evaluations(), (knowledge.id, version_of(knowledge.graph), asked.digest, *methods)
     if key not in known:
         label = f"Measure {count(len(asked.questions), 'question')}, {count(len(methods), 'method')}"
         clicked = bool(st.session_state.get(START))  # known before the button is drawn

@@ -29,7 +29,7 @@ from qafd.flow.reference import RELEASED
 from qafd.flow.weights import VARIANTS
 from qafd.lab.family import SHARES, first_passages, measure_family, solve_member
 from qafd.lab.movie import film
-from qafd.lab.planted import PLACES, Experiment, Place, experiment
+from qafd.lab.planted import PLACES, Experiment, Place, run_experiment
 from qafd.lab.robustness import returns
 from qafd.lab.sweep import Cell, Grid, masses_for, reach, sweep
 from qafd.retrieve.qafd import PRESETS, FlowDiffusion, Problem
@@ -287,7 +287,7 @@ def guarantees_tab() -> None:
     place = _place(title)
     st.write(f"**{place.title}.** {place.remark}")
     asked = _planted_controls(place)
-    found: Experiment = compute_once("guarantees", asked, lambda progress: experiment(
+    found: Experiment = compute_once("guarantees", asked, lambda progress: run_experiment(
         *asked, progress))
     draws = len(found.trials)
     st.html(read_table(("statement", "needs", "happened"), _verdicts(found)))

@@ -160,7 +160,7 @@ class _WordReader:
         return f"{re.sub('%([1-9])', fill, text)} "
 
     def _read_table(self, table: "_Element") -> None:
-        rows = [_TableRow(row) for row in _children(table, _ROW)]
+        rows = [_TableRow(row) for row in _list_parts(table, _ROW)]
         lays_out = any(len(text) > _LONG for row in rows for text in row.texts)
         if lays_out or all(len(row.cells) == 1 for row in rows):
             for row in rows:
@@ -176,7 +176,7 @@ class _TableRow:
 
     def __init__(self, row: "_Element") -> None:
         self.element = row
-        self.cells = list(_children(row, _CELL))
+        self.cells = list(_list_parts(row, _CELL))
         self.texts = [_cell_text(cell) for cell in self.cells]
 
     def is_head(self) -> bool:
@@ -203,14 +203,14 @@ def _grid_rows(rows: Sequence[_TableRow]) -> Iterator[list[TableCell | str]]:
         yield cells
 
 
-def _children(element: "_Element", tag: str) -> "Iterator[_Element]":
+def _list_parts(element: "_Element", tag: str) -> "Iterator[_Element]":
     """Yield the rows of a table or cells of a row, also those in content controls; deleted ones go."""
     for child in element:
         if child.tag == tag:
             if tag == _CELL or child.find(_DELETED) is None:
                 yield child
         elif child.tag in _AROUND:
-            yield from _children(child, tag)
+            yield from _list_parts(child, tag)
 
 
 def _cell_text(cell: "_Element") -> str:

@@ -51,14 +51,14 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
     if language in (CHINESE, JAPANESE):
         return cjk.read(text, language)
     if language == OTHER:
-        return [cjk.NameFound(start, end, cjk.TERM) for start, end in _repeated(text)], ()
+        return [cjk.NameFound(start, end, cjk.TERM) for start, end in _find_repeats(text)], ()
     quoted = [found.span(1) for found in _QUOTED.finditer(text)]
     others = [(start, end) for start, end in capitals.names(text, bounds, language)
               if not any(start < last and first < end for first, last in quoted)]
     return [cjk.NameFound(start, end, UNTYPED) for start, end in sorted(quoted + others)], ()
 
 
-def _repeated(text: str) -> list[tuple[int, int]]:
+def _find_repeats(text: str) -> list[tuple[int, int]]:
     """Find what a text says twice: the longest runs of words, or of letters where no spaces part words.
 
     Function words begin and end no run, and no run is a part of one. The assembly keeps the runs of

@@ -121,7 +121,7 @@ class SqlAssembly(Part):
             _note_moved(connection, table, [*(old[at] for at in gone), *replaced, *fresh])
             return bool(gone or fresh)
 
-    def moved(self) -> tuple[int, Nodes]:
+    def read_moved(self) -> tuple[int, Nodes]:
         """A revision of the graph, and the numbers of the nodes that have changed since: their rows, their
         vectors, or edges; -1 and none where they are not known, as after a whole assembly."""
         kept = json.loads(self._meta("moved") or "{}")

@@ -493,7 +493,7 @@ class SqliteLease(Lease):
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Be the one process that extends the log."""
-        with self._locked():
+        with self._hold_lock():
             token = secrets.token_hex(8)
             with self._file.transaction() as connection:
                 connection.execute("INSERT OR REPLACE INTO lease (one, token, pid, host) VALUES (1, ?, ?, ?)",
@@ -511,7 +511,7 @@ class SqliteLease(Lease):
                     self._file.token = ""
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         """Hold the lock; one that ends its work, or looks whether somebody works, is waited for."""
         lock = self._lock()
         try:
