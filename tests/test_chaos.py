@@ -29,8 +29,9 @@ from qafd.records import Document
 from qafd.retrieve.base import Work
 from qafd.storage import open_workspace, place_of
 
+pytestmark = pytest.mark.chaos
 
-@pytest.mark.chaos
+
 def test_a_crash_before_or_after_any_commit_leaves_no_trace(tmp_path):
     records = [{"id": str(i), "title": name, "text": story(i, 4).decode()}
                for i, name in enumerate(("Ada", "Bob", "Cyd"))]
@@ -54,7 +55,6 @@ def test_a_crash_before_or_after_any_commit_leaves_no_trace(tmp_path):
     assert k > 2 * (len(records) + 4)
 
 
-@pytest.mark.chaos
 @pytest.mark.parametrize(("backend", "kills"), [("sqlite", 20), ("postgresql", 5)])
 def test_killed_at_random_moments_the_indexing_resumes_to_the_same_graph(tmp_path, backend, kills):
     url_of = postgres_url if backend == "postgresql" else lambda name: place_of(tmp_path / f"{name}.db").url
@@ -150,7 +150,6 @@ class Workspace(RuleBasedStateMachine):
         self.store.close()
 
 
-@pytest.mark.chaos
 def test_any_history_of_documents_gives_the_graph_of_those_that_are_left(tmp_path):
     Workspace.folder = tmp_path
     Workspace.TestCase.settings = settings(
@@ -167,7 +166,6 @@ def write_much(path, rounds):
             extend(store, [f"{i % 7}.txt"], engine)
 
 
-@pytest.mark.chaos
 def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
     path = tmp_path / "busy.db"
     write_much(path, 7)
@@ -215,7 +213,6 @@ def write_whole(path, rounds):
                 extend(store, [f"{i % 7}.txt"], engine)
 
 
-@pytest.mark.chaos
 def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
     path = tmp_path / "busy.db"
     write_whole(path, 7)
@@ -267,7 +264,6 @@ def visit(path, tally, first, sessions):
         list(pool.map(upload, range(first, first + sessions)))
 
 
-@pytest.mark.chaos
 def test_of_what_fifty_sessions_start_at_once_nothing_is_done_twice_or_left(tmp_path):
     path, tally = tmp_path / "shared.db", tmp_path / "tally"
     visitors = [started(visit, path, tally, first, 5) for first in range(0, 50, 5)]
@@ -286,7 +282,6 @@ def test_of_what_fifty_sessions_start_at_once_nothing_is_done_twice_or_left(tmp_
         (f"{session}.txt", f"Ada{session} met Bob{session}.".encode()) for session in range(50)])
 
 
-@pytest.mark.chaos
 @pytest.mark.skipif(os.name != "posix", reason="process groups")
 def test_ctrl_c_in_a_terminal_at_any_moment_blames_no_file_and_ends_as_interrupted(tmp_path):
     for i in range(3):

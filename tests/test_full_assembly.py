@@ -153,24 +153,6 @@ def test_no_cell_of_a_table_is_a_formula(sample):
     assert {row[-1].startswith("qafd ") for rows in tables.values() for row in rows[1:]} == {True}
 
 
-def test_hostile_names_do_nothing_in_any_format(tmp_path):
-    bad = ["=HYPERLINK(1)", "<script>alert(1)</script>", "a\"b'c&d", "]]>", "x\x00y\x0bz"]
-    graph = ImportedGraph("a test", tuple(ImportedNode(str(i), name) for i, name in enumerate(bad)),
-                          tuple(ImportedEdge("0", str(i), name)
-                                for i, name in enumerate(bad) if i))
-    (tmp_path / "g.json").write_bytes(graph.to_json())
-    knowledge = KnowledgeGraph(tmp_path / "w.db")
-    knowledge.add_graph(tmp_path / "g.json", processes=1)
-    names = {f["name"] for _, f in knowledge.to_networkx().nodes(data=True)}
-    for form, read in (("graphml", nx.read_graphml), ("gexf", nx.read_gexf)):
-        (tmp_path / f"o.{form}").write_bytes(exported(knowledge, form))
-        key = {"graphml": "name", "gexf": "label"}[form]
-        assert {f[key] for _, f in read(tmp_path / f"o.{form}").nodes(data=True)} == names
-    assert b"<script>alert" not in exported(knowledge, "html")
-    assert b",=HYPERLINK" not in zipfile.ZipFile(io.BytesIO(exported(knowledge, "csv"))).read(
-        "nodes.csv")
-
-
 def test_the_command_writes_the_whole_graph(sample, tmp_path, capfd):
     db = sample.place.written
     out = tmp_path / "g.zip"

@@ -25,11 +25,6 @@ def graph():
     return nx.powerlaw_cluster_graph(60, 2, 0.5, seed=3)
 
 
-def test_nodes_without_edges_all_find_their_own_place():
-    at = layout([f"n{i}" for i in range(30)], [])
-    assert min(distance(at, u, v) for u in at for v in at if u < v) > 0.05
-
-
 @pytest.mark.parametrize("size", [2, 7, 60, 500], ids=str)
 def test_every_node_lies_inside_the_frame(size):
     ids, edges = named(nx.barabasi_albert_graph(size, 1, seed=1))

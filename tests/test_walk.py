@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from random import Random
 
 import pytest
 from clicks import page
@@ -18,12 +17,10 @@ WORKSPACES = {
     "nothing": "",
     "edgeless": "nothing here has a name, so it goes.",
     "one": "yes, Ada was there.",
-    "japanese": "東京は日本の首都です。夏目漱石は1867年に江戸で生まれた。",
     "few": "Ada Lovelace met Charles Babbage in London. Ada King met Mary Somerville in Bath.",
 }
 QUESTIONS = {
-    "nothing": ASKED, "edgeless": "who goes there?", "one": "Who is Ada?",
-    "japanese": "夏目漱石はいつ生まれた？", "few": ASKED}
+    "nothing": ASKED, "edgeless": "who goes there?", "few": ASKED}
 TABS = {
     "explore": ("tab", ("Passages", "Why", "Paths", "What if", "Table",
                         "Certificate", "Code")),
@@ -96,18 +93,6 @@ def test_every_tab_of_every_page_shows_words_on_a_small_workspace(ws, small):
     for name in ("documents", "settings"):
         found += seen(name, ws=ws)
     found += seen("lab", ws=ws, q=QUESTIONS[ws], experiment="Timeline", over="Pushes")
-    assert not found
-
-
-@pytest.mark.parametrize("ws", ["one", "japanese"])
-def test_every_node_shows_words_whatever_is_asked_of_it(ws, small):
-    random = Random(7)
-    found = []
-    for node in KnowledgeGraph.open(small / f"{ws}.db").graph.ids:
-        for tab in ("Why", random.choice(TABS["explore"][1])):
-            found += seen("explore", ws=ws, q=QUESTIONS[ws], node=node, tab=tab,
-                          preset=random.choice(("Measured best", "As in the paper")))
-        found += seen("compare", ws=ws, q=QUESTIONS[ws], node=node)
     assert not found
 
 
