@@ -26,11 +26,11 @@ MARKS = "not browser and not chaos and not slow and not hostile"
 WARM = ("numpy", "scipy.sparse", "pytest", "coverage", "streamlit.testing.v1")
 TESTS = {  # of the modules of each name
     "flow": ("flow/solver flow/region flow/sources flow/homotopy flow/weights",
-             "diffusion certificate elimination sources homotopy reference seed_by_seed mass contract "
+             "diffusion certificate elimination sources homotopy reference mass contract "
              "weights"),
     "retrieve": ("retrieve/qafd retrieve/seeds retrieve/rank",
                  "seeds methods margins difference rank contract started plan compare united "
-                 "seed_by_seed explain_change explain_question flow_path community tree multihop graph_file "
+                 "explain_change explain_question flow_path community tree multihop graph_file "
                  "lightrag"),
     "answer": ("answer/chooser answer/claims answer/context answer/quote",
                "answer quote context conversation cli_answer answer_app"),
@@ -41,13 +41,13 @@ TESTS = {  # of the modules of each name
                 "context lab"),
     "app": ("app/picture app/figures app/explore/answer app/controls",
             "memory picture controls explain_page asking shortcuts app answer_app compare_page graph_page "
-            "placement"),
+            "layout"),
     "ingest": ("ingest/incremental",
                "incremental storage_contract edits erase edges_by_hand llm_extract imports cost unread "
                "together multilingual remarks layers embedding graphrag"),
     "sql": ("sql/diffusion", "sql explain_united further sql_sources explain"),
     "models": ("models/embedder", "embedding models multilingual damage assemble spelling endpoint"),
-    "view": ("view/layout view/contraction", "layout along mass panel figures placement runs"),
+    "view": ("view/layout view/contraction", "layout along mass panel figures runs"),
     "plan": ("plan/linking", "linking plan sql graph_file names suggest spelling"),
     "curate": ("curate/splitting", "edits fuzz"),
     "export": ("export/whole", "export full_assembly graph_files graph_page"),

@@ -1,48 +1,13 @@
-"""Made-up retrievals of the Apple and Amazon kind for the tests of the picture."""
+"""Made-up retrievals for the tests of the picture."""
 
 import random
+
+import networkx as nx
 
 from qafd.reasons import given_reason
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 
-COMPANY = {
-    "Steve Jobs": "person", "Apple Inc.": "organization", "iPhone": "product", "iPad": "product",
-    "iPod": "product", "Mac": "product", "macOS": "product", "iOS": "product", "NeXT":
-    "organization", "Pixar": "organization", "iTunes": "product", "Steve Wozniak": "person",
-    "Apple II": "product", "Tim Cook": "person", "Cupertino": "place", "App Store": "product"}
-FRUIT = {"apple (fruit)": "fruit", "Fuji": "fruit", "Gala": "fruit", "Granny Smith": "fruit",
-         "Malus domestica": "species", "Rosaceae": "family", "orchard": "place", "cider": "drink",
-         "pollination": "process"}
-AMAZON = {"Amazon.com": "organization", "Jeff Bezos": "person", "Kindle": "product",
-          "Amazon River": "river", "Andes": "mountains", "Amazon rainforest": "forest"}
-PASSAGES = {
-    "Apple Inc., founding": ["Steve Jobs", "Apple Inc.", "Steve Wozniak", "Apple II", "Cupertino"],
-    "The return of Steve Jobs": ["Steve Jobs", "Apple Inc.", "NeXT", "macOS"],
-    "iPhone and iPad": ["iPhone", "iPad", "iOS", "App Store", "Apple Inc."],
-    "Music": ["iPod", "iTunes", "Apple Inc.", "Steve Jobs"],
-    "Apple cultivars": ["apple (fruit)", "Fuji", "Gala", "Granny Smith"],
-    "Names of companies": ["Apple Inc.", "apple (fruit)", "Amazon.com", "Amazon River"],
-    "E-readers": ["Kindle", "iPad", "Amazon.com", "Jeff Bezos"]}
-RELATIONS = [
-    ("Steve Jobs", "Apple Inc.", "founded"), ("Steve Wozniak", "Apple Inc.", "founded"),
-    ("Steve Jobs", "NeXT", "founded"), ("Steve Jobs", "Pixar", "bought"),
-    ("Steve Jobs", "iPhone", "introduced"), ("Steve Jobs", "iPod", "introduced"),
-    ("Steve Jobs", "Mac", "introduced"), ("Steve Jobs", "Steve Wozniak", "met"),
-    ("Steve Wozniak", "Apple II", "designed"), ("Apple Inc.", "iPhone", "makes"),
-    ("Apple Inc.", "iPad", "makes"), ("Apple Inc.", "Mac", "makes"), ("iPhone", "iOS", "runs"),
-    ("Mac", "macOS", "runs"), ("NeXT", "macOS", "became"), ("iOS", "App Store", "has"),
-    ("iOS", "iPad", "runs on"), ("iPod", "iTunes", "plays from"),
-    ("Tim Cook", "Apple Inc.", "leads"),
-    ("Apple Inc.", "Cupertino", "based in"), ("Tim Cook", "Cupertino", "works in"),
-    ("Apple Inc.", "apple (fruit)", "named after"), ("Apple Inc.", "Amazon.com", "competes with"),
-    ("apple (fruit)", "Fuji", "cultivar"), ("apple (fruit)", "Gala", "cultivar"),
-    ("apple (fruit)", "Granny Smith", "cultivar"), ("apple (fruit)", "Malus domestica", "is"),
-    ("Malus domestica", "Rosaceae", "belongs to"), ("apple (fruit)", "orchard", "grows in"),
-    ("apple (fruit)", "cider", "pressed into"), ("orchard", "pollination", "needs"),
-    ("Amazon.com", "Kindle", "makes"), ("Jeff Bezos", "Amazon.com", "founded"),
-    ("Amazon.com", "Amazon River", "named after"), ("Amazon River", "Andes", "rises in"),
-    ("Amazon River", "Amazon rainforest", "crosses"), ("Kindle", "iPad", "competes with")]
-SEEDS = ("Steve Jobs", "Apple Inc.", "iPhone")
+NAMES = ("Apple Inc.", "Steve Jobs", "iPhone", "iPod", "Mac")
 
 
 def diffused(kinds, names, links, seeds, reach):
@@ -84,11 +49,15 @@ def diffused(kinds, names, links, seeds, reach):
 
 def apple(mass, method="qafd"):
     """About 40 nodes; each method has its own reach, only two have flow."""
-    kinds = {**COMPANY, **FRUIT, **AMAZON, **dict.fromkeys(PASSAGES, "passage")}
-    links = [(u, v, "relation", word) for u, v, word in RELATIONS]
-    links += [(passage, entity, "mention", "") for passage, of in PASSAGES.items() for entity in of]
+    graph = nx.powerlaw_cluster_graph(38, 2, 0.4, seed=1)
+    names = [*NAMES, *(f"Name number {at}" for at in range(len(NAMES), len(graph)))]
+    kinds = {name: "passage" if name[-1] in "49" else "entity" for name in names}
+    links = []
+    for u, v in graph.edges:
+        mentions = "passage" in (kinds[names[u]], kinds[names[v]])
+        links.append((names[u], names[v], "mention" if mentions else "relation", f"link {u}"))
     reach = {"qafd": 1 + mass / 2, "community": 6.0, "ego": 2.6, "flow_path": 3.2}[method]
-    full = diffused(kinds, {node: node for node in kinds}, links, SEEDS, reach)
+    full = diffused(kinds, {node: node for node in kinds}, links, NAMES[:3], reach)
     if method in ("qafd", "flow_path"):
         return full
     nodes = [n for n in full.nodes if n.state == "saturated"]

@@ -1,5 +1,7 @@
-"""A hostile answer in a real Chromium: nothing is fetched, citations lead to their sources."""
+"""Answers in a real Chromium: nothing is fetched, citations lead to sources and names to nodes."""
 
+
+import re
 
 import pytest
 from browsing import settle
@@ -42,3 +44,24 @@ def test_a_hostile_answer_fetches_nothing_and_links_to_its_source(width, scheme,
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     card.get_by_role("button", name="2 ").click()
     expect(card.locator("mark").first).to_be_visible()
+
+
+def lit(name):
+    return re.compile(rf"\b{name}\b")
+
+
+def test_a_name_of_the_answer_lights_its_node_and_selects_it_and_a_node_its_name(open_drawn):
+    page = open_drawn("/", width=1280)
+    name = page.locator(".st-key-card [data-name]").first
+    shape = page.locator(f"[data-node='{name.get_attribute('data-name')}']")
+    node = page.locator(".node", has=shape)
+    name.hover()
+    expect(node).to_have_class(lit("hot"))
+    page.locator("h1").hover()
+    expect(node).not_to_have_class(lit("hot"))
+    shape.hover()
+    expect(name).to_have_class(lit("lit"))
+    name.focus()
+    page.keyboard.press("Enter")
+    expect(node).to_have_class(lit("selected"))
+    expect(page.get_by_text("Back to the answer")).to_be_visible()

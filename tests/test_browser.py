@@ -24,26 +24,6 @@ def places(page):
     })"""))
 
 
-def test_moving_the_mass_moves_no_node_and_keys_select_one(open_drawn):
-    page = open_drawn()
-    before = places(page)
-    runs = page.locator(PAINTED).first.get_attribute("data-painted")
-    page.locator("[data-testid=stMain]").get_by_role("slider").first.press("PageUp")
-    page.locator("[data-testid=stMain]").get_by_role("slider").first.press("PageUp")
-    expect(page.locator(PAINTED).first).not_to_have_attribute("data-painted", runs)
-    settle(page)
-    after = places(page)
-    both = before.keys() & after.keys()
-    assert len(both) > 20
-    moved = {n for n in both if max(abs(before[n][i] - after[n][i]) for i in (0, 1)) > 2}
-    assert not moved
-    page.get_by_role("button", name=re.compile("^Steve Jobs, ")).first.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("node="))
-    expect(page.locator(".st-key-card")).to_contain_text(re.compile("entity|passage"))
-
-
 def test_a_projector_shows_larger_names_and_a_node_follows_the_mouse_there(open_drawn):
     heights = []
     for address in ("/", "/?present=1"):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -158,12 +158,14 @@ def test_any_history_of_documents_gives_the_graph_of_those_that_are_left(tmp_pat
     assert Workspace.count >= 300  # each ended in `assemble`, which asserts that it is as if new
 
 
-def write_much(path, rounds):
+def write_much(path, rounds, whole=False):
+    """Write file after file; `whole` has the log and the graph of each version in one commit."""
     with open_workspace(path) as store:
         engine = tiny_engine()
         for i in range(rounds):
-            put(store, f"{i % 7}.txt", i)
-            extend(store, [f"{i % 7}.txt"], engine)
+            with store.transaction() if whole else nullcontext():
+                put(store, f"{i % 7}.txt", i)
+                extend(store, [f"{i % 7}.txt"], engine)
 
 
 def test_every_backup_taken_while_another_process_writes_is_whole(tmp_path):
@@ -203,20 +205,10 @@ def ask(path, times, found):
             lines.write(json.dumps([seen.made_by.workspace, repr(timeless)]) + "\n")
 
 
-def write_whole(path, rounds):
-    """Like `write_much`, with the log and the graph of each version in one commit."""
-    with open_workspace(path) as store:
-        engine = tiny_engine()
-        for i in range(rounds):
-            with store.transaction():
-                put(store, f"{i % 7}.txt", i)
-                extend(store, [f"{i % 7}.txt"], engine)
-
-
 def test_a_thousand_questions_beside_a_writer_each_see_one_version(tmp_path):
     path = tmp_path / "busy.db"
-    write_whole(path, 7)
-    writer = started(write_whole, path, 100_000)
+    write_much(path, 7, whole=True)
+    writer = started(write_much, path, 100_000, True)
     try:
         readers = [started(ask, path, 250, tmp_path / f"{i}.jsonl") for i in range(4)]
         for reader in readers:

@@ -45,21 +45,14 @@ def test_a_list_of_seeds_shares_the_mass_equally():
     assert qafd.diffuse(G, [0, 8], 8).mass == qafd.diffuse(G, {0: 2, 8: 2}, 8).mass
 
 
-def test_weights_that_are_no_numbers_and_graphs_that_are_none_are_refused():
-    with pytest.raises(ParameterError, match="'a' - 'b' has weight heavy"):
-        qafd.diffuse(nx.Graph([("a", "b", {"weight": "heavy"})]), ["a"], 1)
-    with pytest.raises(ParameterError, match="'a' - 'b' has weight 1000"):
-        qafd.diffuse(nx.Graph([("a", "b", {"weight": 10**400})]), ["a"], 1)
-    with pytest.raises(ParameterError, match="weights is 5"):
-        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, weights=5)
-    with pytest.raises(ParameterError, match="mapping of nodes to numbers, not list"):
-        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, alignment=[1, 2])
-    with pytest.raises(ParameterError, match="not a function"):
-        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, weight=max)
-    with pytest.raises(ParameterError, match="rtol must be numbers"):
-        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, rtol=None)
-    with pytest.raises(ParameterError, match="is not a sink capacity"):
-        qafd.diffuse(nx.Graph([("a", "b")]), ["a"], 1, capacity={"a": 1})
+@pytest.mark.parametrize(("weight", "options", "message"), [
+    ("heavy", {}, "'a' - 'b' has weight heavy"), (10**400, {}, "'a' - 'b' has weight 1000"),
+    (1, {"weights": 5}, "weights is 5"), (1, {"weight": max}, "not a function"),
+    (1, {"alignment": [1, 2]}, "mapping of nodes to numbers, not list"),
+    (1, {"rtol": None}, "rtol must be numbers"), (1, {"capacity": {"a": 1}}, "is not a sink capacity")])
+def test_weights_and_options_that_are_no_numbers_are_refused(weight, options, message):
+    with pytest.raises(ParameterError, match=message):
+        qafd.diffuse(nx.Graph([("a", "b", {"weight": weight})]), ["a"], 1, **options)
     with pytest.raises(ParameterError, match="not over dict"):
         qafd.diffuse({"a": ["b"]}, ["a"], 1)
 

@@ -279,21 +279,6 @@ def test_a_sum_over_rows_that_a_join_repeats_is_refused(tmp_path):
                     ).rows == ((5.0,),)
 
 
-def test_of_210_tables_the_named_one_is_linked_first():
-    names = [f"{first}_{second}" for first in ("stock", "staff", "price", "market", "tax", "audit", "route")
-             for second in ("log", "plan", "entry", "archive", "summary", "batch", "rule", "note", "unit",
-                            "map", "key", "type", "view", "item", "order", "group", "level", "event",
-                            "state", "file", "form", "list", "lot", "set", "run", "day", "week", "code",
-                            "area", "team")]
-    tables = {name: ["id*", "name", "status"] for name in names}
-    embedder = local_embedder()
-    schema = schema_of(tables)
-    large = Database("large", Schema(schema.tables, schema.joins, has_rows=False),
-                     schema_graph(schema, embedder), embedder)
-    assert len(schema.tables) == 210
-    assert large.ask("How many market events are there?").linked.tables[0] == "market_event"
-
-
 def test_hostile_names_and_values_stay_names_and_values(tmp_path):
     path = tmp_path / "odd.sqlite"
     with closing(sqlite3.connect(path)) as database:

@@ -206,15 +206,6 @@ def test_blocks_that_share_a_connection_stay_apart_in_transactions(tmp_path):
         assert outer.notes.get("one") == "2"
 
 
-def test_a_damaged_workspace_can_be_removed(store, path):
-    store.close()
-    path.write_bytes(path.read_bytes()[:4096] + b"x" * 4096)
-    with pytest.raises(StoreError):
-        open_workspace(path).files.all()
-    remove_workspace(path)
-    assert not path.exists()
-
-
 def test_a_file_is_opened_while_others_close_it(tmp_path):
     """Whoever closes it last takes the log beside it away, at any moment of somebody's opening."""
     path = tmp_path / "w.db"
