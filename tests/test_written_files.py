@@ -479,6 +479,22 @@ def test_a_table_on_each_page_is_no_running_line_and_its_kerned_words_are_whole(
     assert len(rows) == 8
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("between", ["2", "Of 1958"])
+def test_a_table_that_goes_on_on_the_next_page_has_its_columns_there(repeated, between):
+    head = ("Task", "Who", "Days")
+    foot = f"BT /F1 10 Tf 300 40 Td ({between}) Tj ET\n".encode()
+    pages = [ruled_page(head, ("Sail", "Eva", "7")) + foot,
+             ruled_page(*[head] * repeated, ("Mast", "Una", "9"), ("Keel", "Vera", "4"))]
+    draft, _ = read_one("x.pdf", pdf_of_streams(*pages))
+    rows = [row for row in draft.text.split("\n\n") if row != between]
+    assert rows[0] == "Task: Sail\nWho: Eva\nDays: 7"
+    if between == "2" or repeated:
+        assert rows[1:] == ["Task: Mast\nWho: Una\nDays: 9", "Task: Keel\nWho: Vera\nDays: 4"]
+    else:
+        assert rows[1:] == ["Mast | Una | 9\nKeel | Vera | 4"]
+
+
 def test_a_box_to_check_is_labeled_by_the_nearest_text_and_empty_fields_are_counted():
     shown = b"".join(b"BT /F1 10 Tf %d %d Td (%s) Tj ET\n" % at for at in (
         (60, 700, b"Name"), (60, 680, b"IBAN"), (60, 660, b"Damaged:"), (160, 660, b"Floor"),

@@ -58,6 +58,8 @@ class TableGrid:
         For each row of the body the text of the row across all columns above it, or "".
     below : str
         The text of a row across all columns at the end, or of a line in the first one alone.
+    heads : int
+        The number of rows that name columns, 0 where there is no header.
     """
 
     def __init__(self, rows: Sequence[Sequence[TableCell | str]], heads: int | None = None) -> None:
@@ -71,17 +73,18 @@ class TableGrid:
         places = places[above:]
         heads = _guess_heads(places) if heads is None else max(0, heads - above)
         self.names = _join_heads(places[:heads]) if 0 < heads < len(places) and width > 1 else []
+        self.heads = heads if self.names else 0
         self.body: list[list[str]] = []
         self.groups: list[str] = []
         self.below = ""
-        self._read_body(places[heads if self.names else 0:])
+        self._read_body(places[self.heads:])
         self.above += self._find_notes(places[0] if self.names else [])
         self._cells = [_distinct(row) for row in places]
 
     def _find_notes(self, header: Sequence[_Place]) -> Iterator[str]:
         """Yield the texts beside a header, behind a column without any and without a value below them."""
         filled = [any(column) for column in zip(*self.body, strict=True)]
-        for column in range(2, len(filled)):
+        for column in range(2, len(header)):
             if header[column].text and not (header[column - 1].text or any(filled[column - 1:column + 1])):
                 yield header[column].text
 

@@ -6,19 +6,19 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
 from qafd.errors import ParseError
 from qafd.reading.formats.draft import DocumentDraft, Limits, too_much, worthy_title
-from qafd.reading.formats.grid import TableCell
 from qafd.reading.formats.pdf_layout import (
     GLYPHS,
     TABLE,
     PageText,
     RightToLeft,
+    RuledTable,
     read_layout,
     split_tables,
 )
@@ -53,7 +53,7 @@ class _Edge:
 class _PageText:
     text: str
     edges: tuple[_Edge, ...] = ()
-    tables: Sequence[Sequence[Sequence[TableCell]]] = ()
+    tables: Sequence[RuledTable] = ()
     title: str = ""
     empty: int = 0
 
@@ -70,7 +70,9 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     printed = pages[0].title if pages else ""
     draft.title = (worthy_title(_metadata_title(pdf)) or worthy_title(_only_bookmark(bookmarks))
                    or worthy_title(printed))
-    for number, text in enumerate(map(_without_contents, _without_running_lines(pages))):
+    texts = [_without_contents(text) for text in _without_running_lines(pages)]
+    pages = _repeat_headers(pages, texts)
+    for number, text in enumerate(texts):
         draft.turn(number + 1)
         if number == 0 and (found := _find_heading(printed, text)):
             _add_text(text[: found.start()], pages[number], draft)
@@ -264,6 +266,23 @@ def _without_contents(text: str) -> str:
     return "" if len(lines) - len(others) > len(lines) / 3 else "\n".join(others)
 
 
+def _repeat_headers(pages: Sequence[_PageText], texts: Sequence[str]) -> list[_PageText]:
+    """Return the pages with the header of a table again where it goes on at the top of the next page."""
+    repeated = []
+    last: RuledTable | None = None  # the table that ends the page before
+    for page, text in zip(pages, texts, strict=True):
+        parts = [part for part in split_tables(text) if isinstance(part, int) or any(map(str.isalpha, part))]
+        tables = list(page.tables)
+        for part in parts:
+            if isinstance(part, int):
+                tables[part] = tables[part].continue_from(last) if last and part == parts[0] else tables[part]
+                last = tables[part]
+            else:
+                last = None
+        repeated.append(replace(page, tables=tables))
+    return repeated
+
+
 def _add_text(text: str, page: _PageText, draft: DocumentDraft) -> None:
     """Append page text with the line breaks of its paragraphs undone, and the tables in it."""
     lines: list[str] = []
@@ -274,7 +293,7 @@ def _add_text(text: str, page: _PageText, draft: DocumentDraft) -> None:
         draft.add(unwrap(lines, width_of(lines)))
         lines = []
         if part >= 0:
-            draft.table(page.tables[part])
+            draft.table(page.tables[part].rows, page.tables[part].heads)
 
 
 WIDTH = 1000  # pixels of a page's width

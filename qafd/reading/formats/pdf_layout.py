@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
-from qafd.reading.formats.grid import TableCell
+from qafd.reading.formats.grid import TableCell, TableGrid
 from qafd.reading.text.lines import join_lines
 
 if TYPE_CHECKING:
@@ -144,6 +144,25 @@ class PageLetters:
 
 
 @dataclass(frozen=True)
+class RuledTable:
+    """The rows of a table and the places of its columns; `heads` rows name them, None if not known."""
+
+    columns: Sequence[float]
+    rows: Sequence[Sequence[TableCell]]
+    heads: int | None = None
+
+    def continue_from(self, before: "RuledTable") -> "RuledTable":
+        """Return the table with the header of the one before it if it has the same columns and no header."""
+        grid = TableGrid(before.rows, before.heads)
+        head = before.rows[len(grid.above):][:grid.heads]
+        alike = len(self.columns) == len(before.columns) and all(
+            abs(one - other) < _NEAR for one, other in zip(self.columns, before.columns, strict=True))
+        if not (alike and head) or self.rows[:len(head)] == head:
+            return self
+        return RuledTable(self.columns, [*head, *self.rows], len(head))
+
+
+@dataclass(frozen=True)
 class Layout:
     """The text of a page, with a line for each of its tables that `split_tables` finds.
 
@@ -151,7 +170,7 @@ class Layout:
     """
 
     text: str
-    tables: Sequence[Sequence[Sequence[TableCell]]] = ()
+    tables: Sequence[RuledTable] = ()
     empty: int = 0
 
 
@@ -175,7 +194,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
             segments = [text.mirror(segment) for segment in segments]
         table = list(_cells(letters, columns, rows, segments))
         if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
-            tables.append(((columns[0], rows[-1], columns[-1], rows[0]), table))
+            tables.append(((columns[0], rows[-1], columns[-1], rows[0]), RuledTable(columns, table)))
     order = _order_columns(letters, boxes)
     if tables or order != boxes:
         plain = "\n".join(_write(letters, order, [box for box, _ in tables]))
