@@ -66,6 +66,7 @@ def saved(path, data):
 
 GOOD = b"Petra Lund painted the lighthouse of Marholm in 1950."
 FILES = {"good.txt": GOOD, "empty.txt": b"", "words.docx": b"no zip, only words. " * 20,
+         "old.zip": b"PK\x05\x06" + bytes(18),
          "noise.pdf": b"%PDF-1.7\n" + random.Random(1).randbytes(5000),
          "<img src=x onerror=window.__pwn=1>.txt": b"Jonas Brask repaired the lighthouse."}
 
@@ -77,10 +78,10 @@ def test_each_bad_file_is_told_and_the_good_ones_are_read(open_page):
     upload = page.locator("input[type=file]").first
     upload.set_input_files([{"name": name, "mimeType": "application/octet-stream", "buffer": data}
                             for name, data in FILES.items()])
-    expect(page.get_by_text("Done: 3 read, 2 could not be read")).to_be_visible(timeout=60_000)
-    for name in ("empty.txt", "noise.pdf"):
+    expect(page.get_by_text("Done: 3 read, 3 could not be read")).to_be_visible(timeout=60_000)
+    for name in ("empty.txt", "noise.pdf", "old.zip"):
         expect(page.get_by_text(f"{name}:").first).to_be_visible()
-    expect(page.get_by_role("button", name="Retry failed 2 files")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry failed 3 files")).to_be_visible()
     upload.set_input_files([{"name": "good.txt", "mimeType": "text/plain", "buffer": GOOD + b" Now."}])
     expect(page.get_by_test_id("stToast").filter(has_text="good.txt")).to_be_visible()
     assert page.evaluate("window.__pwn") is None

@@ -11,7 +11,6 @@ from qafd.app.provider import keys
 from qafd.app.session import empty, fresh_key
 from qafd.app.workspaces import is_sample, new_workspace
 from qafd.errors import ParseError
-from qafd.extensions import READERS, find_extensions
 from qafd.ingest.folders import Given, number_name, told_apart
 from qafd.ingest.imports import GRAPH_ENDINGS, ImportedGraph, name_of, note_missing
 from qafd.ingest.jobs import enqueue
@@ -36,7 +35,8 @@ def intake(knowledge: KnowledgeGraph) -> None:
         uploads = st.file_uploader(
             ("Text, Markdown, reStructuredText, HTML, PDF, Word, Excel, PowerPoint, CSV, JSON, "
              "JSON lines, EPUB, mails and mailboxes, GraphML, GEXF; 50 MB each. Reading starts at once."),
-            [*ENDINGS, *find_extensions(READERS)], accept_multiple_files=True, key=fresh_key("files"))
+            # Other kinds are refused by the reader with a reason; the uploader's own would vanish with it.
+            accept_multiple_files=True, key=fresh_key("files"))
         _take_in(knowledge, "files", [(PurePosixPath(u.name).name, u.getvalue()) for u in uploads])
     with folder:
         uploads = st.file_uploader(
