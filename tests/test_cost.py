@@ -228,7 +228,7 @@ def test_what_all_spend_on_a_day_is_capped_together_and_kept(path, allowance):
 
 @pytest.mark.parametrize(("purpose", "setting"), [
     ("answer", "in Settings, Calls, or with --reply-tokens"),
-    ("extract", "on Documents or with --reply-tokens")])
+    ("extract", "with 'qafd index --reply-tokens")])
 @pytest.mark.replies(reply=lambda _: '{"high_level_keywords": ["x"], "low_level_keywords": []}')
 def test_a_used_up_limit_is_sent_paid_and_names_its_setting(server, path, purpose, setting):
     server.fault = lambda *_: "truncated"

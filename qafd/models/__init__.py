@@ -217,9 +217,10 @@ def calls_of(client: object) -> CallSettings:
 
 def name_limit(error: ReplyLimitError, purpose: str) -> ReplyLimitError:
     """Return the error with the place of the setting to raise for a purpose, such as "answer"."""
-    place = "on Documents" if purpose == "extract" else "in Settings, Calls,"
-    named = ReplyLimitError(f"{error.model} used up its reply limit before its answer was complete; raise it "
-                            f"{place} or with --reply-tokens.", error.model)
+    remedy = ("with 'qafd index --reply-tokens N'" if purpose == "extract"
+              else "in Settings, Calls, or with --reply-tokens N")
+    named = ReplyLimitError(f"{error.model} reached its reply limit before its answer was complete; raise it "
+                            f"{remedy}.", error.model)
     named.tokens = error.tokens
     return named
 

@@ -138,8 +138,8 @@ def _calls(chosen: Preferences) -> None:
         reply_tokens=reply.number_input(
             "Reply limit", 1, 1_000_000, now.reply_tokens, 256,
             help="The most tokens of a reply, including reasoning tokens."))
-    st.caption("How passages are read is set on Documents: passages of a call, calls at a "
-                "time, deadline and reply limit.")
+    st.caption("The limits for reading documents are options of `qafd index`: --together, "
+                "--in-flight, --deadline and --reply-tokens.")
     if wanted != now:
         amend(preferences_file(), chosen, replace(chosen, calls=wanted))
 
