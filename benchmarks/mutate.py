@@ -37,17 +37,17 @@ TESTS = {  # of the modules of each name
     "storage": ("storage/full_assembly storage/relational/assembly storage/rows",
                 "storage_contract full_assembly assemble incremental erase edits index sqlite_file"),
     "explain": ("explain/entry explain/edges explain/paths explain/chains",
-                "explain_change explain_question explain_flow explain_united chains along explain reach "
+                "explain_change explain_question explain_flow explain_united chains explain reach "
                 "context lab"),
     "app": ("app/picture app/figures app/explore/answer app/controls",
-            "memory picture controls explain_page asking shortcuts app answer_app compare_page graph_page "
+            "memory picture controls explain asking shortcuts app answer_app compare_page graph_page "
             "layout"),
     "ingest": ("ingest/incremental",
-               "incremental storage_contract edits erase edges_by_hand llm_extract imports cost unread "
+               "incremental storage_contract edits erase edges_by_hand llm_extract imports cost "
                "together multilingual remarks layers embedding graphrag"),
     "sql": ("sql/diffusion", "sql explain_united further sql_sources explain"),
     "models": ("models/embedder", "embedding models multilingual damage assemble spelling endpoint"),
-    "view": ("view/layout view/contraction", "layout along mass panel figures runs"),
+    "view": ("view/layout view/contraction", "layout explain mass panel figures runs"),
     "plan": ("plan/linking", "linking plan sql graph_file names suggest spelling"),
     "curate": ("curate/splitting", "edits fuzz"),
     "export": ("export/whole", "export full_assembly graph_files graph_page"),

@@ -1,4 +1,4 @@
-"""Examples in the documents run, and what the documents must name is there."""
+"""Examples in the documents run, what they must name is there, and words have one meaning."""
 
 import contextlib
 import importlib
@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -183,3 +184,25 @@ def test_every_row_of_a_paper_is_implemented_or_says_why_not():
     without = re.findall(r"^\|[^|]*\| - \|([^|]*)\|", rows_of_papers(), re.MULTILINE)
     assert len(without) > 3
     assert all(reason.strip() for reason in without)
+
+
+def test_no_class_name_means_two_things():
+    count = Counter(name for path in (ROOT / "qafd").rglob("*.py") for name in re.findall(
+        r"^\s*class (\w+)", path.read_text("utf-8"), re.MULTILINE))
+    assert [name for name, times in count.items() if times > 1] == []
+
+
+def test_the_glossary_names_only_classes_that_there_are():
+    records = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Records")[2]
+    named = re.findall(r"`([A-Z]\w+)`", "".join(re.findall(r"^\|[^|]*", records, re.MULTILINE)))
+    there = {name for path in (ROOT / "qafd").rglob("*.py") for name in re.findall(
+        r"^\s*(?:class )?([A-Z]\w+)\s*(?:\(|:|=)", path.read_text("utf-8"), re.MULTILINE)}
+    assert set(named) - there == set()
+
+
+def test_the_glossary_names_every_record_of_an_explanation():
+    glossary = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    records = []
+    for path in (ROOT / "qafd" / "explain").glob("*.py"):
+        records += re.findall(r"^class ([A-Z]\w+)", path.read_text("utf-8"), re.MULTILINE)
+    assert [name for name in records if f"`{name}`" not in glossary] == []

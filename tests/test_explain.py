@@ -1,9 +1,10 @@
-"""Balances, sentences, links and documents of explanations, against the stored rows read one by one."""
+"""Balances, sentences, links, documents and strands of explanations, against rows read one by one."""
 
 from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from clicks import page, shown
 from tiny import TinyEmbedder, tiny_index
 
 from qafd.curate.neighbors import connect
@@ -15,6 +16,7 @@ from qafd.knowledge import KnowledgeGraph
 from qafd.reasons import UNSTATED
 from qafd.retrieve.base import Retrieval, RetrievedEdge, RetrievedNode
 from qafd.storage.rows import Evidence
+from qafd.view.contraction import drawn_contracted
 
 # A path a - b - c with unit weights and capacities; 2.5 units enter at a. Then x_b = 0.5,
 # x_a = 2, a sends 1.5 to b, b sends 0.5 to c, which stays wet.
@@ -174,3 +176,67 @@ def test_an_edge_by_hand_is_one_on_paths_and_along_it(tmp_path):
     assert steps["taught"].by_hand
     assert steps["taught"].forward
     assert not any(step.by_hand for label, step in steps.items() if label != "taught")
+
+
+WHOLE = "What did Mara Delgado sing in Lisbon?"
+NEXT = "Who founded the prize that Salt Road won?"
+
+
+@pytest.fixture(scope="module", params=[[], [NEXT]], ids=["one diffusion", "two"])
+def drawn(songs, request):
+    return songs.explain(songs.plan(WHOLE, further=request.param))
+
+
+def test_the_strands_add_up_to_the_drawn_flow(songs):
+    drawn = songs.explain(WHOLE)
+    for edge in drawn_contracted(drawn.retrieval).edges[::3]:
+        found = drawn.along(edge.source, edge.target, contracted=True)
+        assert sum(s.flow for s in found.strands) + found.rest == pytest.approx(edge.flow)
+        assert found.flow == edge.flow
+
+
+def test_the_share_is_of_all_that_reached_the_end(drawn):
+    source = {n.id: n.source for n in drawn.retrieval.nodes}
+    for edge in drawn.retrieval.edges:
+        if edge.flow > 0:
+            reached = source[edge.target] + sum(
+                e.flow for e in drawn.retrieval.edges if e.target == edge.target)
+            found = drawn.along(edge.source, edge.target)
+            assert found.share == pytest.approx(edge.flow / reached)
+
+
+def test_either_end_may_be_named_first(drawn):
+    edge = max(drawn.retrieval.edges, key=lambda e: e.flow)
+    found = drawn.along(edge.source, edge.target)
+    assert found == drawn.along(edge.target, edge.source)
+    questions = [run.retrieval.query for run in drawn.runs]
+    assert found.question in (questions if len(questions) > 1 else [""])
+
+
+def test_a_document_taken_out_by_a_link_names_what_is_lost(home):
+    app = page("explore", tab="What if", no_doc="steve-jobs.md")
+    lost = KnowledgeGraph.sample("apple-amazon", home).explain(
+        "Introduce Steve Jobs's products in Apple.").without(documents=["steve-jobs.md"]).lost
+    assert f"**{len(lost)} nodes** lost" in shown(app)
+
+
+def test_the_table_says_of_each_retrieved_node_if_it_is_sure(home):
+    rows = page("explore", tab="Table").dataframe[0].value
+    told = KnowledgeGraph.sample("apple-amazon", home).explain("Introduce Steve Jobs's products in Apple.")
+    assert rows["certainty"].tolist() == [
+        "" if node.state != "saturated" else "possible" if node.id in told.possible else "sure"
+        for node in told.retrieval.nodes]
+    assert {"sure", "possible"} <= set(rows["certainty"])
+
+
+@pytest.mark.browser
+def test_choosing_a_path_highlights_it_and_the_link_restores_it(browser, app_url):
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    tab = context.new_page()
+    tab.goto(app_url + "/?tab=Paths")
+    tab.get_by_text("Steve Jobs — showed in").first.click()
+    tab.locator(".edge.step").first.wait_for(timeout=20_000)
+    assert tab.locator(".node.step").count() == 3  # a name, the passage, a name
+    tab.goto(tab.url)
+    tab.locator(".edge.step").first.wait_for(timeout=20_000)
+    context.close()

@@ -65,8 +65,15 @@ def test_two_more_hops_go_back_to_the_entities_and_on(corpus):
              for p in (3, 4)}
     expected = {**{"abc"[e]: start[e] + second[e] for e in range(3)},
                 **{"pr"[p - 3]: first[p] + third[p] for p in (3, 4)}}
-    found = energies(run(corpus, hops=3, prune=0))
-    assert found == pytest.approx({name: float(value) for name, value in expected.items()})
+    retrieval = run(corpus, hops=3, prune=0)
+    assert energies(retrieval) == pytest.approx({name: float(value) for name, value in expected.items()})
+    flows = {edge.source + edge.target: edge.flow for edge in retrieval.edges}
+    for (p, e), share in C.items():
+        onward = float(DECAY * ((start[e] + second[e]) * ONWARD[p, e] - first[p] * share))
+        ends = "abc"[e] + "pr"[p - 3]
+        assert flows[ends if onward >= 0 else ends[::-1]] == pytest.approx(abs(onward))
+    bindings = [edge.flow for edge in retrieval.edges if edge.kind == "binding"]
+    assert sorted(bindings) == pytest.approx([8e-4, 0.6])
 
 
 def test_energy_below_the_threshold_of_its_hop_is_cut_off_and_goes_no_further(corpus):

@@ -6,7 +6,15 @@ import pytest
 from faults import FAULTS, serving
 from tiny import TinyEmbedder, TinyExtractor, tiny_engine, tiny_index
 
-from qafd.errors import MalformedReplyError, MissingKeyError, ParameterError, SpendingCapError
+from qafd.cli import main
+from qafd.curate.files import unread
+from qafd.errors import (
+    MalformedReplyError,
+    MissingKeyError,
+    ParameterError,
+    SpendingCapError,
+    StoreError,
+)
 from qafd.ingest import erase
 from qafd.ingest.grounding import ground
 from qafd.ingest.llm_extract import ModelEngine, ModelExtractor, ReadingDoubt
@@ -464,3 +472,33 @@ def test_an_endless_reply_is_read_as_far_as_it_has_records(run):
     read = read_records(GOOD.replace("##\n", "##\n" + run * 30_000, 1))
     assert read.entities[0] == read_records(GOOD).entities[0]
     assert last_passage(run * 50_000) == 1
+
+
+RECORD = "entity<|#|>Ada<|#|>person<|#|>Ada is named.\n<|COMPLETE|>"
+
+
+def spoiled(body):
+    """No record for a passage with Bob, one for others."""
+    asked = json.dumps(body["messages"])
+    return "I cannot <b>do</b> that.\nSorry." if "Bob" in asked else RECORD
+
+
+def test_a_passage_without_a_record_shows_what_the_model_said(path, server, capsys):
+    server.reply = spoiled
+    indexed(path, server, [("a.txt", b"Ada met Bob."), ("b.txt", b"Ada wrote.")])
+    with open_workspace(path) as store:
+        one, = unread(store, "a.txt")
+        assert unread(store, "b.txt") == ()
+        assert one.reason == next(iter(store.log.doubts()["a.txt"]))
+        with pytest.raises(StoreError, match=r"no file called 'c\.txt'"):
+            unread(store, "c.txt")
+    assert (one.document, one.number) == ("a.txt", 1)
+    assert one.replies == ("I cannot <b>do</b> that.\nSorry.",) * 2
+    assert main(["docs", "--db", str(path), "--errors", "a.txt"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("a.txt, passage 1: ")
+    assert said[1:3] == ["    | I cannot <b>do</b> that.", "    | Sorry."]
+    assert main(["docs", "--db", str(path), "--errors", "a.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passages"][0]["replies"] == list(one.replies)
+    assert main(["docs", "--db", str(path), "--errors", "b.txt"]) == 3
+    assert main(["docs", "--db", str(path), "--errors", "c.txt"]) == 1

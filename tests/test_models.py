@@ -58,12 +58,6 @@ def test_kernels_that_add_exactly_give_the_same_bits(made):
     assert np.array_equal(slow.embed(TEXTS), made().embed(TEXTS))
 
 
-def test_the_whole_text_has_the_same_vector_with_spans_and_without(model):
-    for text in TEXTS:
-        whole, _ = model.embed_spans(text, [(0, 2), (2, 4)])
-        assert np.array_equal(whole, model.embed_spans(text, [])[0])
-
-
 def test_a_long_text_is_the_mean_of_the_token_states_of_its_windows():
     model = embedder()
     text = "river " * 254 + "mill " * 9

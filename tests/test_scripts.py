@@ -1,9 +1,10 @@
-"""Names in texts of other scripts and languages; offsets are those of the letters they must cover."""
+"""Names in texts of other scripts and languages; offsets are those of the letters that they must cover."""
 
 import pytest
-from texts_in_languages import CHINESE, GERMAN, JAPANESE
+from texts_in_languages import CHINESE, CHINESE_QUESTIONS, GERMAN, JAPANESE, JAPANESE_QUESTIONS
 
 from qafd.ingest.grounding import ground
+from qafd.knowledge import KnowledgeGraph
 from qafd.models.prompts import Records
 from qafd.reading.names import LocalExtractor
 from qafd.reading.names.foreign import sentences
@@ -135,3 +136,28 @@ def test_english_passages_are_read_as_without_others(extractor):
     mixed = list(extractor.extract_all([other, english, other]))
     assert mixed[1] == extractor.extract(english)
     assert mixed[0] == mixed[2]
+
+
+LANGUAGES = {"zh": (CHINESE, CHINESE_QUESTIONS), "ja": (JAPANESE, JAPANESE_QUESTIONS)}
+
+
+@pytest.fixture(scope="module")
+def workspaces(tmp_path_factory):
+    """For each language a workspace of its eight documents."""
+    built = {}
+    for language, (texts, _) in LANGUAGES.items():
+        folder = tmp_path_factory.mktemp(language)
+        for name, text in texts.items():
+            (folder / f"{name}.txt").write_text(text, "utf-8")
+        built[language] = KnowledgeGraph(folder / "w.db")
+        built[language].add_files([folder / f"{name}.txt" for name in texts], processes=1)
+    return built
+
+
+@pytest.mark.parametrize("method", ["qafd", "lexical"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_passage_that_answers_comes_first(workspaces, language, method):
+    knowledge, answers = workspaces[language], LANGUAGES[language][1]
+    first = {question: knowledge.retrieve(knowledge.plan(question), method).passages[0].title
+             for question in answers}
+    assert first == answers
