@@ -65,6 +65,7 @@ def test_global_takes_the_communities_with_the_nearest_reports(corpus):
     retrieval = run(corpus, selection="global", communities=2, level=1)
     assert names_of(retrieval) == {"a", "b", "e"}
     assert retrieval.seeds == ()
+    assert not any(node.reason.also for node in retrieval.nodes)
     assert [p.id for p in retrieval.ranking] == ["p", "r"]
 
 
