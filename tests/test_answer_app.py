@@ -117,10 +117,10 @@ def test_a_move_of_the_mass_asks_the_model_only_on_request(modeled):
     app = page("explore", ws="songbook", tab="Paths")
     app.slider(key="best_mass").set_value(3.0).run()
     assert len(modeled.bodies) == 3
-    assert "Written before the last change of the retrieval." in shown(app)
-    press(app, "Answer again from the present passages")
+    assert "Written before the retrieval last changed." in shown(app)
+    press(app, "Answer again from the current passages")
     assert len(modeled.bodies) == 4
-    assert "before the last change" not in shown(app)
+    assert "before the retrieval last changed" not in shown(app)
 
 
 def test_a_model_that_answers_on_request_waits_for_the_button(modeled, home):

@@ -41,7 +41,8 @@ def _check_address(address: str) -> str:
 
 def _check_entry(entry: str) -> str:
     if entry.split() != [entry] or entry != ANYONE and (entry.count("@") != 1 or entry.endswith("@")):
-        raise ValueError("it is no address such as ada@school.example, domain such as @school.example, or *")
+        raise ValueError("write an address such as ada@school.example, a domain such as @school.example, "
+                         "or *")
     return _fold(entry)
 
 

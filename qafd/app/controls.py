@@ -19,7 +19,7 @@ _LABELS = {"a": "Constant a (hybrid)", "b": "Factor b (hybrid)",
            "capacity": "Sink capacity", "similarity": "Similarity map", "top": "Passages ranked"}
 _MASS = {("budget", "unit"): "Source mass: each tick below fills one more node",
          ("budget", ""): "Source mass (in mean capacities)",
-         ("total", "tokens"): "Token budget", ("total", ""): "Mass in all"}
+         ("total", "tokens"): "Token budget", ("total", ""): "Total mass"}
 Method = TypeVar("Method")
 
 @dataclass(frozen=True)

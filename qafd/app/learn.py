@@ -127,9 +127,9 @@ def _promise(card: Card, settings: Settings) -> None:
         st.write(f"Empty: {join_words(outcome.missing)}.")
     else:
         st.write("All five are full.")
-    st.write(f"Outside, full buckets hold {outcome.leaked:.0%} of what the five can; the theorem "
-              f"allows {outcome.beta:.0%}. Another {outcome.standing:.0%} lies there in buckets "
-              "that are not full, and so not retrieved.")
+    st.write(f"Outside the five, full buckets hold {outcome.leaked:.0%} of what the five can; the theorem "
+             f"allows {outcome.beta:.0%}. Another {outcome.standing:.0%} lies there in buckets that are "
+             "not full, and so not retrieved.")
 
 
 def _sifting(card: Card, _: Settings) -> None:

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from qafd.resources import assets
 
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-WRONG_NAME = ("Nothing answers under this name here. Start the server with --name and the "
-              "name that visitors use.")
+WRONG_NAME = ("This server does not answer under this host name. Start it with --name and the name that "
+              "visitors use.")
 
 
 class OwnNames:

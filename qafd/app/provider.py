@@ -91,9 +91,8 @@ def allow(base_url: str) -> None:
     """
     trusted = (os.environ.get("OPENAI_BASE_URL", ""), PROVIDERS["openai"].base_url)
     if base_url not in trusted and not addresses_are_free():
-        raise ParameterError("other people can reach this app, so it does not call "
-                             f"{base_url}; set OPENAI_BASE_URL where it is started, or "
-                             "QAFD_ALLOW_CUSTOM_BASE_URL=1")
+        raise ParameterError(f"other people can reach this app, so it does not call {base_url}; set "
+                             "OPENAI_BASE_URL before you start it, or QAFD_ALLOW_CUSTOM_BASE_URL=1")
 
 
 def endpoint() -> "Endpoint | None":

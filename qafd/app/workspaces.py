@@ -157,8 +157,8 @@ def choose_workspace() -> bool:
         st.dialog("New workspace")(with_errors_shown(_ask_for_name))()
     if asked is None or asked in choices:
         return True
-    offer_instead((f"There is no workspace {repr(asked[:60])} here; choose one that is, or make "
-                   "a new one."), choices, choose)
+    offer_instead((f"There is no workspace {repr(asked[:60])} here; choose another, or make a new "
+                   "one."), choices, choose)
     return False
 
 

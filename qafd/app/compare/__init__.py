@@ -28,8 +28,8 @@ TABS = {"Differences": differences_tab, "Answers": answers_tab,
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Compare", (f"What {len(METHODS)} methods of papers, implemented here, and your own "
-                        "retrievers find for one question in one graph."))
+    heading("Compare", (f"Compare what {len(METHODS)} methods of papers and your own retrievers find for "
+                        "one question on one graph."))
     question = question_box(knowledge)
     if not len(knowledge.graph):
         empty_workspace(knowledge)

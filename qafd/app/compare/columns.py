@@ -165,9 +165,9 @@ def table_tab(sides: Sides) -> None:
     if not found:
         st.write("No method found anything.")
         return
-    st.caption(f"{count(len(found), 'row')}: names, then passages within the budget; those of the "
-                "most methods first. A score is shown over the method's largest, of a "
-                "passage over that of its best.")
+    st.caption(f"{count(len(found), 'row')}: names, then passages within the budget. What most methods "
+               "found is first. Each score is divided by the highest of its method, for names and passages "
+               "apart.")
     columns: dict[str, list[object]] = {
         "name": [clean(row.name, 120) for row in found],
         "kind": [clean(row.kind, 40) for row in found],

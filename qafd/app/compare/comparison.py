@@ -59,7 +59,7 @@ def compare_controls(knowledge: KnowledgeGraph) -> Choice:
         budget = st.slider("Tokens of passages for each", 200, 8000, BUDGET, 100,
                            **bound("budget"))
         lone = st.toggle("Found by one method", **bound("lone"),
-                         help="Color only the nodes that one method alone retrieves.")
+                         help="Color only the nodes that a single method retrieves.")
         if session().restart_controls:
             _set_all_suggested(knowledge.graph)
         methods = {name: foreign[name] if name in foreign else _method_controls(
@@ -96,8 +96,8 @@ def _methods(options: list[str]) -> list[str]:
     names = st.multiselect(
         "Methods", options, format_func=lambda name: label_of(name),
         max_selections=MOST, key="methods",
-        help="Two to six, on this graph. Ours are re-implementations of the ideas; retrievals of "
-             "your own system are imported on Runs.")
+        help="Choose two to six. Ours are re-implementations on this graph. Import results of your own "
+             "system on Runs.")
     if tuple(names) == DEFAULT:
         st.query_params.pop("methods", None)
     else:

@@ -22,7 +22,7 @@ TABS = {"SQL": sql_tab, "Schema": schema_tab}
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Database", "Which tables and columns a question needs, and why; its SQL.")
+    heading("Database", "Find the tables and columns that a question needs, see why, and draft the SQL.")
     database = chosen_database()
     question = question_box(database)
     method = method_controls()

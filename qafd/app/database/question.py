@@ -80,7 +80,7 @@ def chosen_database() -> Database:
         put(CHOSEN, SAMPLE)
     with st.sidebar:
         name = st.selectbox("Database", list(found), key=CHOSEN, bind="query-params",
-                            help="SQLite files and schemas; they are only read.")
+                            help="SQLite files, tables and schemas. They are never changed.")
         with st.expander("Add a database"):
             _upload(found)
         if name != SAMPLE and st.button("Remove this database", icon=":material/delete:",
@@ -89,8 +89,8 @@ def chosen_database() -> Database:
             _choose(SAMPLE)
             st.rerun()
     if asked is not None and asked not in found:
-        offer_instead((f"There is no database {repr(asked[:60])} here; choose one that is, or "
-                       "add it at the left."), list(found), _choose)
+        offer_instead((f"There is no database {repr(asked[:60])} here; choose another, or add it at the "
+                       "left."), list(found), _choose)
         st.stop()
     file, state = found[name], found[name].stat()
     return compute_shared("database", (file, state.st_mtime_ns, state.st_size),
@@ -328,7 +328,7 @@ def _model(knowledge: KnowledgeGraph, asked: DatabaseQuestion) -> None:
                 "this machine, no rows.") if leaves_this_machine(preferences()) else
                (f"About {about} tokens: the question and the retrieved part of the schema are "
                 "sent, no rows."))
-    with st.popover("What it is sent"):
+    with st.popover("Show the prompt"):
         st.code(messages[1].content, language=None, wrap_lines=True)
     known = model.find_stored(model.key(messages, None, calls_of(model).reply_tokens))
     if known is not None:
@@ -346,7 +346,7 @@ def schema_tab(_: KnowledgeGraph, database: Database, asked: DatabaseQuestion | 
     words = (f"{count(len(schema.tables), 'table')}, {count(len(schema.columns), 'column')}, "
              f"{count(len(schema.joins) - inferred, 'declared reference')} and {inferred} inferred "
              "from names.")
-    st.caption(f"{words} Retrieved ones are marked." if found else words)
+    st.caption(f"{words} The retrieved ones are marked." if found else words)
     keys = {}
     for join in schema.joins:
         for label, other in join.pairs:

@@ -14,8 +14,8 @@ from qafd.app.workspaces import workspace
 def show() -> None:
     """Draw the page, or the document that the link names."""
     knowledge = workspace()
-    heading("Documents", ("What the graph is made of. Add your own; all of it is read on this "
-                          "machine unless you choose a model."))
+    heading("Documents", ("The files that the graph is built from. Add your own: they are read on this "
+                          "machine unless you choose a language model."))
     search(knowledge)
     if show_document(knowledge):
         return

@@ -88,8 +88,7 @@ def show_document(knowledge: KnowledgeGraph) -> bool:
             return True
     _head(knowledge, shown.document)
     if chunk and asked is None:
-        st.caption("The passage of the link is no longer in this document, which has changed "
-                    "since; here is its beginning.")
+        st.caption("This document has changed and no longer has the linked passage. Here is its beginning.")
     spans = _spans(st.query_params.get_all("at"))
     _way(shown, "top")
     left, right = st.columns([3, 2], gap="medium")

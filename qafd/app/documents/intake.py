@@ -120,8 +120,7 @@ def _leave_out_twins(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]],
 
 def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     if not files:
-        st.warning("There is nothing to add yet; choose a file of at most 50 MB or write some "
-                    "text first.")
+        st.warning("There is nothing to add yet. Choose a file of at most 50 MB, or write some text.")
         return
     sentences: list[str] = []
     given = [Given(name, name, partial(bytes, data)) for name, data in files]
@@ -145,4 +144,4 @@ def _add(knowledge: KnowledgeGraph, files: list[tuple[str, bytes]]) -> None:
     with knowledge.store() as store:
         enqueue(store, files, keys=keys())
     start(knowledge)
-    st.toast(f"{count(len(files), 'file')} taken in; the graph grows while passages are read.")
+    st.toast(f"{count(len(files), 'file')} added. The graph grows while passages are read.")

@@ -57,8 +57,8 @@ def reading_controls(knowledge: KnowledgeGraph) -> None:
                           format_func=lambda i: _name(options[i]))
             types = st.text_input("Entity types", ", ".join(other.types))
             language = st.text_input("Language of descriptions", other.language)
-            st.caption("With another model, other types or another language "
-                        "all passages are read again, when you start it below.")
+            st.caption("If you change the model, the types or the language, all passages are read again "
+                       "once you start below.")
             if st.form_submit_button("Use this"):
                 pick = options[at]
                 if pick.model:
@@ -147,7 +147,7 @@ def plan_card(knowledge: KnowledgeGraph) -> None:
         _say_plan(planned, choice)
         if doubted:
             many = sum(map(len, doubted.values()))
-            st.caption(f"Also {many:,} passages again that were not read as they should be.")
+            st.caption(f"Also {many:,} passages that the model did not read in full.")
         if st.button("Start reading", type="primary"):
             with knowledge.store() as store:
                 retry(store, waiting, keys())
@@ -188,8 +188,8 @@ def ledger(knowledge: KnowledgeGraph) -> None:
                      None if one.unpriced else one.cost, round(one.seconds, 1)) for one in totals]
             table(columns_of((by, "calls", "tokens in", "tokens out", "tokens counted", "dollars",
                               "seconds"), rows))
-            st.caption("A request for vectors is for many passages; it counts for their "
-                        "document, or for none where there are several.")
+            st.caption("A request for vectors covers many passages. Its cost counts for their document, or "
+                       "for none if they are from several.")
 
 
 def _words(total: Total) -> str:

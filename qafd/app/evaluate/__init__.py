@@ -39,9 +39,9 @@ def choose_methods(knowledge: KnowledgeGraph) -> dict[str, Retriever]:
         # what is typed comes back from the browser as it is shown
         format_func=lambda spec: label_of(spec) if spec in options else spec,
         **bound("measure"), accept_new_options=True,
-        help=("The others are compared with the first. Type a variant to measure it: "
-              "qafd(mass=30,variant=plain), qafd:paper(seeds=20). Retrievals that are imported on "
-              "Runs are a method."))
+        help=("All others are compared with the first. Type a variant to measure it: "
+              "qafd(mass=30,variant=plain), qafd:paper(seeds=20). Results that you import on Runs count as "
+              "a method."))
     if not specs:
         st.caption("Choose at least one method.")
         return {}
@@ -93,7 +93,8 @@ def _measure(knowledge: KnowledgeGraph, questions: Sequence[Question], methods: 
 def show() -> None:
     """Draw the page."""
     knowledge = workspace()
-    heading("Evaluate", "How often each method finds what is known to answer a question.")
+    heading("Evaluate", "Measure how often each method finds the passages that are known to answer a "
+                        "question.")
     if not len(knowledge.graph):
         empty_workspace(knowledge)
         return

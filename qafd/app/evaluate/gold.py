@@ -85,9 +85,9 @@ def _upload(knowledge: KnowledgeGraph) -> QuestionSet | None:
     if upload is not None:
         asked = read_questions(upload.getvalue(), upload.name)
         if asked.passages:
-            raise ParameterError(f"{upload.name} has its own {len(asked.passages):,} "
-                                 "passages along; measure it with 'qafd eval retrieval "
-                                 "--questions FILE --db NEW.db', then open NEW.db here")
+            raise ParameterError(f"{upload.name} has its own {len(asked.passages):,} passages; measure it "
+                                 "with 'qafd eval retrieval --questions FILE --db NEW.db', then open "
+                                 "NEW.db here")
         files[knowledge.id] = upload.name, upload.getvalue()
         st.rerun()
     return None

@@ -28,9 +28,9 @@ from qafd.wording.reasons import word_notice
 
 MISSED = "–"
 NAME_WIDTH = 18  # letters of a method's name on a line next to its bar
-COLUMNS = {"difference (95%)": "Minus that of the first method, question by question",
-           "nodes": "Retrieved, mean: entities, passages and what layers add",
-           "tokens": "Of the retrieved nodes, mean",
+COLUMNS = {"difference (95%)": "Difference to the first method, question by question",
+           "nodes": "Mean number of retrieved entities, passages and nodes of layers",
+           "tokens": "Mean tokens of the retrieved nodes",
            "ms": "Median time of a retrieval once the question was read"}
 
 
@@ -124,9 +124,8 @@ def questions_table(result: Evaluation, measure: str) -> None:
         config[score.label] = st.column_config.TextColumn(clean(score.label, 40))
     event = table(cells, on_select="rerun", selection_mode="single-row", key="evaluated",
                   column_config=config)
-    st.caption("“1, 4” says that the first gold passage is ranked first and the second "
-               "fourth, “–” that one is not ranked; failures first. Choose a row to see "
-               "what was missed.")
+    st.caption("“1, 4” means that the first gold passage is ranked first and the second fourth; “–” means "
+               "not ranked. Failures come first. Choose a row to see what was missed.")
     chosen = [row for row in event["selection"]["rows"] if row < len(order)]
     _question(result, order[chosen[0] if chosen else 0])
 

@@ -125,7 +125,7 @@ def write_first(view: View) -> Written | None:
     if known is None and draft != first:
         draft, known = first, _find_reply(first, model)
         if known is not None:
-            st.caption("Written before the last change of the retrieval.")
+            st.caption("Written before the retrieval last changed.")
     written = None if known is None else cite_reply(view.knowledge, draft, known, model.name)
     if written is not None:
         numbers = {citation.number for citation in written.citations}
@@ -141,7 +141,7 @@ def _name_request(draft: Draft, first: Draft) -> str:
     if session().failed == draft:
         return "Try again"
     if draft != first:
-        return "Answer again from the present passages"
+        return "Answer again from the current passages"
     return "" if preferences().answers else "Write an answer"
 
 

@@ -192,8 +192,8 @@ def _widths(along: Along) -> None:
     head = ("edge", "strength", "start", "end", "weight")
     with st.expander("Why this edge is wide"):
         st.html(markup.read_table(list(head), rows))
-        st.caption("The weight of an edge is made of its strength in the graph and of how "
-                    "like its start and its end are to the question.")
+        st.caption("The weight combines the edge's strength in the graph with the similarity of both its "
+                   "ends to the question.")
 
 
 def open_source(view: View) -> bool:

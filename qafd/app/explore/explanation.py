@@ -86,7 +86,7 @@ def next_in(view: View) -> str:
     places = [(share_of(alpha, end), alpha <= view.method.mass) for alpha in path.alphas.tolist()
               if alpha <= end]
     label = f"Full so far: {len(retrieved)}; {following}"
-    hint = "Each tick is the mass at which a node becomes full; those to come are short"
+    hint = "Each tick is the mass at which a node becomes full; short ticks are still ahead"
     with place:
         st.html(ticks(places, hint, label))
     return following

@@ -53,15 +53,13 @@ from qafd.wording.reasons import word_notice, word_reason
 PASSAGES = 10
 LONG = 700  # characters from which a passage is folded
 FIRST = 200  # of its beginning that are shown then, if no sentence is marked
-SCORE = ("A passage's score is what the method ranks by; compare scores within one question only. "
-         "The parts of flow diffusion's, each from 0 to its factor, where the names of the question "
-         "are sure; where nothing is named, importance has 0.4, words 0.5, the rest 0: "
-         "**importance** 1.5 × x on a logarithmic scale, of the passage or of the name that is its "
-         "title · **meaning** 1 × its "
-         "similarity to the question · **words** 0.25 × how well its words match · **words the "
-         "first lacks** 0.6 × how well the question's words match that the first passage has not · "
-         "**kept first** "
-         "the lead that keeps the passage first from which the others are seen.")
+SCORE = ("The method ranks passages by this score; compare scores within one question only. If the names "
+         "of the question are sure, flow diffusion adds these parts, each from 0 to its factor. If nothing "
+         "is named, importance has the factor 0.4, words 0.5 and the rest 0. **importance** 1.5 × x on a "
+         "logarithmic scale, of the passage or of the name that is its title · **meaning** 1 × its "
+         "similarity to the question · **words** 0.25 × how well its words match · **words the first "
+         "lacks** 0.6 × how well it matches the words of the question that the first passage lacks · "
+         "**kept first** the lead that keeps the first passage first.")
 
 
 def passages_tab(view: View) -> None:
@@ -160,7 +158,7 @@ def _nodes_table(retrieval: Retrieval, possible: Collection[str] | None) -> None
 def _edges_table(retrieval: Retrieval) -> None:
     """Draw all edges between touched nodes with flow and weight."""
     if not retrieval.edges:
-        st.write("No two of these nodes are joined.")
+        st.write("No edge joins two of these nodes.")
         return
     names = {n.id: shown_name(n) for n in retrieval.nodes}
     rows = [(names[e.source], names[e.target], e.flow, e.weight, e.kind, e.label)

@@ -101,14 +101,13 @@ def _gates(gates: Sequence[Gate]) -> None:
     source = plain(gates[0].source_name)
     st.caption(f"The edge from {source} that lets too little through"
                if len(gates) == 1 else
-               (f"The edge from {source} that lets too little through, and the one it sends "
-                "most over"))
+               (f"The edge from {source} that lets too little through, and the one that carries most"))
     rows = []
     for name, key in _FACTORS.items():
         rows.append((name, *(say_number(getattr(gate, key)) for gate in gates)))
     targets = [f"to {gate.target_name}" for gate in gates]
     st.html(read_table(("factors of its width", *targets), rows))
-    st.caption("The weight of an edge, how wide it is, is made of the three above it.")
+    st.caption("The width (weight) of the edge combines the three rows above.")
 
 
 def _lead(text: str) -> None:

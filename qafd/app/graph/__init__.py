@@ -35,11 +35,10 @@ def exports(knowledge: KnowledgeGraph) -> None:
                 help=f"For graphs of up to {DRAWN} nodes." if large
                 else form.meaning)
     st.caption(
-        "The file is made when you press a button. Nodes: entities and passages with their "
-         "texts. Edges: mentions, relations, names alike, with weight, label, number of "
-         "sentences and their places. Edges added by hand are marked. All but the "
-         f"picture, which is of graphs of up to {DRAWN} nodes, are read again by Documents, "
-         "Graph file.")
+        "The file is made when you press a button. Nodes: entities and passages with their texts. Edges: "
+        "mentions, relations, names alike, with weight, label, number of sentences and their places. Edges "
+        "added by hand are marked. Documents, Graph file reads these files again, except the picture, "
+        f"which holds at most {DRAWN} nodes.")
     if stale:
         st.caption(":material/info: Documents or edits are still being taken in; a file holds "
                     "what the graph has now.")

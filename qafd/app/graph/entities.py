@@ -64,7 +64,7 @@ def entity_table(knowledge: KnowledgeGraph) -> None:
     if awaited:
         st.caption(plain(f"“{clean(awaited, 80)}” is listed when the graph is up to date."))
     if not found:
-        st.caption(f"None of {count(len(known), 'entity')} is like this.")
+        st.caption(f"None of {count(len(known), 'entity')} matches.")
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -120,8 +120,8 @@ def _choose(found: Sequence[Entity], waits: bool) -> Entity | None:
     shown = count(len(found), "entity")
     if len(found) > ROWS:
         shown = f"The first {ROWS} of {shown}"
-    st.caption(f"{shown}. Choose a row to read what the documents say of it, to rename it or "
-                "to make it one with another. A type with “?” is a guess.")
+    st.caption(f"{shown}. Choose a row to read what the documents say about it, to rename it, or to merge "
+               "it with another. A type with “?” is a guess.")
     return chosen
 
 
@@ -148,11 +148,11 @@ def _naming(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> 
     """Draw the form that renames, merges or hides an entity."""
     with st.form(f"call {one.id}", border=False):
         name = _name("Call it", known, one, "another name, or another entity",
-                     "A new name renames it. The name of another entity makes the two one.")
+                     "A new name renames it. The name of another entity merges the two.")
         with st.container(horizontal=True):
             called = st.form_submit_button("Rename or merge", type="primary")
             hidden = st.form_submit_button("Hide",
-                                           help="This is no entity: it leaves the graph.")
+                                           help="Remove from the graph what is not an entity.")
     if called and name:
         save_edit(knowledge, partial(curate.call, known=one.name, name=name), name)
     if hidden:
@@ -173,7 +173,7 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
     with knowledge.store() as store:
         near = neighbors(store, one)
     if not near:
-        st.caption("No edge joins it to another entity, only passages that name both may.")
+        st.caption("No edge joins it to another entity. Passages that name both still connect them.")
     for other in near[:NEIGHBORS]:
         _neighbor(knowledge, one, other, said.get(other.id, ()))
     more = near[NEIGHBORS:]
@@ -193,15 +193,15 @@ def _edges(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity],
 def _connecting(knowledge: KnowledgeGraph, one: Entity, known: Sequence[Entity]) -> None:
     other = _name("Connect to", known, one, "another entity")
     label = st.text_input(
-        "How it is related to that", max_chars=LABEL, placeholder="founded",
-        help=(f"The edge leads from {brief(one.name, 60)} to the other entity and says this. "
-              "Empty: related somehow."))
-    note = st.text_input("Note", max_chars=NOTE, placeholder="where you know it from",
-                         help="Shown with the date where a sentence would be quoted.")
+        "Label of the relation", max_chars=LABEL, placeholder="founded",
+        help=(f"The edge leads from {brief(one.name, 60)} to the other entity, with this label. Without "
+              "one, it says only that they are related."))
+    note = st.text_input("Note", max_chars=NOTE, placeholder="your source",
+                         help="Shown with the date in place of a quoted sentence.")
     pressed = st.form_submit_button("Connect")
-    st.caption(f"Its strength is {STRENGTH:g}, as of a name in a passage that it fits well. "
-                "What is removed stays away when documents are read again, but passages that "
-                "name both still lead from one to the other. Edits takes both back.")
+    st.caption(f"Its strength is {STRENGTH:g}, like that of a name that fits its passage well. A removed "
+               "edge stays removed when documents are read again, but passages that name both still "
+               "connect them. Undo either under Edits.")
     if pressed and other:
         save_edit(knowledge, partial(connect, one=one.name, other=other, label=label, note=note))
 

@@ -72,9 +72,8 @@ def mass_label(method: FlowDiffusion) -> str:
 def sweep_tab(view: View) -> None:
     """Draw maps of mass by seeds for each weight; a click loads a cell into Explore."""
     graph, method = view.graph, view.method
-    st.caption("Each cell is an exact solve of this question. Click one to load its settings; "
-                "the controls of the sidebar and on Explore then have them. The settings now "
-                "are outlined.")
+    st.caption("Each cell is an exact solve of this question. Click one to load its settings into the "
+               "sidebar and into Explore. The current settings are outlined.")
     left, right = st.columns(2, gap="medium")
     variants = left.pills("Edge weights", VARIANTS, selection_mode="multi",
                           default=("plain", "hybrid", "product"), **bound("sweep_weights"), wrap=True)
@@ -187,8 +186,8 @@ def _draw_movie(view: View) -> None:
     places = {i: positions[node] for i, node in enumerate(ids) if node in positions}
     staging = Staging(order="largest", aspect=ASPECT)
     movie(movie_data(filmed, names, places, staging), key="movie")
-    st.caption(f"The released code stops after {RELEASED.most_pushes} pushes, whatever is left "
-                "above capacity then; the exact solution leaves nothing.")
+    st.caption(f"The released code stops after {RELEASED.most_pushes} pushes, however much mass is still "
+               "above capacity; in the exact solution there is none.")
     head = ("order", "pushes", "excess below 0.1%",
             f"mass above capacity after {RELEASED.most_pushes} pushes")
     rows = []
@@ -244,7 +243,7 @@ def robustness_tab(view: View) -> None:
     steady = sum(r.share == 1 for r in usual)
     others = len(found) - len(usual)
     st.caption(f"{steady} of {len(usual)} retrieved nodes return in every draw. "
-                f"{count(others, 'other node')} came in at least one draw.")
+               f"{count(others, 'other node')} appeared in at least one draw.")
     chart(figures.return_bars(found, BARS),
           f"Bars of how often nodes return: {steady} of {len(usual)} in all {draws} draws.",
           "robustness", ("node", "kind", "share of draws", "retrieved without noise"),
@@ -321,8 +320,8 @@ def _planted_controls(place: Place) -> tuple[Model, int, int, float, bool]:
             label, low, high, getattr(place.model, name), step, **bound(f"planted_{name}"),
             help=why)
     beta = columns[2].slider("beta, extra mass", 0.05, 1.0, 0.2, 0.05, **bound("planted_beta"),
-                             help=("How much more is poured than R can hold, as a share of "
-                                   "that: all of it that leaves R is leakage."))
+                             help=("Mass beyond the capacity of R, as a share of that capacity. All of it "
+                                   "that leaves R is leakage."))
     inside = columns[0].toggle("Source inside R", place.source_inside, **bound("planted_source"))
     draws = columns[1].slider("Draws", 1, 30, 10, **bound("planted_draws"))
     seed = columns[2].number_input("Seed of the draws", 0, 9999, 0, **bound("planted_seed"))

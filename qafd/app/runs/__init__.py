@@ -123,8 +123,8 @@ def _choose(knowledge: KnowledgeGraph, rows: Sequence[RunRow], marks: Collection
         columns["same as the flow"] = [row.params.get(AGREEMENT) for row in rows]
         columns["answer marked"] = [one_line(row.question) in marks for row in rows]
         formats["same as the flow"] = "percent"
-        st.caption("Of imported questions, those come first where the other system and the flow differ most "
-                   "and no answer is marked.")
+        st.caption("Imported questions without a marked answer come first, those on which the other system "
+                   "differs most from the flow at the top.")
     event = table(
         columns, formats=formats, on_select="rerun", selection_mode="multi-row",
         # other rows make another table, which begins with the same selection

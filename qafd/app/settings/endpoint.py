@@ -62,8 +62,8 @@ def endpoint_settings() -> None:
     if wanted != chosen:
         wanted = amend(preferences_file(), chosen, wanted)
     if leaves_this_machine(wanted):
-        st.caption(":material/cloud: Questions and passages that a model is shown leave this "
-                    "machine for that address.")
+        st.caption(":material/cloud: Questions and passages for the model leave this machine and are sent "
+                   "to that address.")
     answers = st.toggle(
         "The model answers first", chosen.answers, key="model_answers",
         help="Each new question is one call. Off: the page quotes your documents, and a button "
@@ -145,8 +145,8 @@ def _calls(chosen: Preferences) -> None:
 
 
 def _caps(chosen: Preferences) -> None:
-    st.caption("A run and a session stop before the call that could exceed a cap, and all "
-                "sessions, commands and jobs together before that of a day. 0 is no cap.")
+    st.caption("A run or session stops before a call that could exceed its cap. The cap of a day is for "
+               "all sessions, commands and jobs together. 0 means no cap.")
     capped = chosen
     for scope, name in (("most", "of a run or session"), ("day", "of a day, all together")):
         for column, what in zip(st.columns(3), ("calls", "tokens", "dollars"), strict=True):
@@ -157,7 +157,7 @@ def _caps(chosen: Preferences) -> None:
                 getattr(chosen, field), kind(STEP[what]), key=field)
             given: Any = {field: kind(value)}
             capped = replace(capped, **given)
-    st.caption("Dollars count where the model has a price below.")
+    st.caption("A cap in dollars needs a price for the model below.")
     if capped != chosen:
         amend(preferences_file(), chosen, capped)
 

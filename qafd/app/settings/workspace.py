@@ -39,8 +39,8 @@ def workspace_settings(knowledge: KnowledgeGraph) -> None:
         st.caption("Nothing is read or embedded yet.")
     if asked := len(list_questions(knowledge)):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption((f"{count(asked, 'question')} kept, for follow-ups and to be asked again "
-                        "by all who use this workspace."), width="content")
+            st.caption((f"{count(asked, 'question')} saved for follow-ups. Everyone who uses this "
+                        "workspace can ask them again."), width="content")
             if st.button("Forget them", type="tertiary", key="forget_questions"):
                 with knowledge.store() as store:
                     forget_turns(store)
@@ -67,8 +67,8 @@ def remake(knowledge: KnowledgeGraph) -> None:
         rebuild = st.button("Rebuild the graph", key="rebuild",
                             help="Rebuild nodes and edges, as qafd index --rebuild does.")
         embed = st.button("Compute all vectors again", key="re_embed",
-                          help=("With this embedding model, as qafd index --re-embed does. "
-                                "What is computed is kept if it is interrupted."))
+                          help=("With this embedding model, as qafd index --re-embed does. If it is "
+                                "interrupted, progress is saved."))
     if embed:
         use_embedder(knowledge, options[at])
     if rebuild or embed:
@@ -104,9 +104,9 @@ def wipe(knowledge: KnowledgeGraph) -> None:
         choose(names()[0])
         st.rerun()
     if is_sample(knowledge):
-        st.write("The sample can be made as it was bundled; what you added to it is gone then.")
+        st.write("You can restore the sample to its original state. What you added to it is deleted.")
         if st.button("Restore the sample", disabled=typed != name,
                      help="Type the name of the workspace above first."):
             remove_workspace(knowledge.url)
-            st.toast(f"The sample {plain(name)} is as it was bundled.", duration="long")
+            st.toast(f"Restored the sample {plain(name)}.", duration="long")
             st.rerun()
