@@ -315,6 +315,8 @@ def test_a_sentence_is_as_near_as_the_question_that_it_follows():
 @pytest.mark.parametrize(("line", "sentence", "speaker"), [
     ("Ada Brenner: The rope broke. We need a new one.", "We need a new one.", "Ada Brenner"),
     ("Ada Brenner: The rope broke.", "The rope broke.", "Ada Brenner"),
+    ("[2024-06-03 09:00] Ada Brenner: The rope broke. It is old.", "It is old.", "Ada Brenner"),
+    ("(00:09:00) Ada Brenner: The rope broke. It is old.", "It is old.", "Ada Brenner"),
     ("Note: The rope broke. We need a new one.", "We need a new one.", None),  # which is no name
     ("Hugo Lind called.\nWe need a new one.", "We need a new one.", None),
     ("Ada Brenner: The rope broke.\nWe need a new one.", "We need a new one.", None)])

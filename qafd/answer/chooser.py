@@ -15,7 +15,7 @@ from qafd.plan.kinds import Asked, rate_kind
 from qafd.plan.question import parse_question
 from qafd.reading.text import canonical
 from qafd.reading.text.bm25 import stem, stems, words
-from qafd.reading.text.lines import ITEM, is_row
+from qafd.reading.text.lines import ITEM, STAMP, is_row
 from qafd.reading.text.scripts import length
 from qafd.records import Floats, QueryPlan, Vectors, node_id
 from qafd.resources import assets
@@ -27,6 +27,7 @@ from qafd.storage.rows import SentenceName
 FEATURES = ("meaning", "words", "around", "rank", "kind", "hop")
 """Names of the columns of `rate_sentences`."""
 _QUESTION = re.compile(r"[?？][\s\d.]*$")  # also with the number of the next heading behind it
+_STAMP = re.compile(rf"^\s*{STAMP}\s*")  # in front of who says a line of a chat
 
 Names = Mapping[tuple[str, int], Sequence[SentenceName]]
 
@@ -64,7 +65,7 @@ class Candidate:
     def find_speaker(self, names: Iterable[SentenceName]) -> SentenceName | None:
         """Return the one of some names that opens its line with a colon, None where it says so itself."""
         line = self.passage.text[self.passage.text.rfind("\n", 0, self.start) + 1:self.start]
-        label, colon, _ = line.partition(": ")
+        label, colon, _ = _STAMP.sub("", line).partition(": ")
         return next((name for name in names if colon and name.text == label), None)
 
     def compare(self, plan: QueryPlan) -> float:
