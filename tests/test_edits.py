@@ -185,6 +185,8 @@ def test_what_was_split_off_can_be_renamed_and_hidden(amazon):
     with amazon.store() as store:
         assert set(passages_of(store, entities(amazon)["Rio Amazonas"])) == river
     amazon.hide("Rio Amazonas")
+    with pytest.raises(ParameterError, match="is hidden"):
+        amazon.split("Amazon", "Rio Amazonas", river)
     assert entities(amazon).keys() & {"Rio Amazonas", "Amazon stream"} == set()
     assert entities(amazon)["Amazon"].passages == 3
     assert all(check.ok for check in check_workspace(amazon.place.written, deep=True))

@@ -303,7 +303,6 @@ pagerank: damping 0.5 0-0.99, nodes 60 1-500, seeding* names, seeds* 5 0-200, pa
 linear: breadth 1 1-20, threshold 0.5 0-1, damping 0.5 0-0.99, nodes 60 1-500, levels* 3 1-10, ratio* 1.5 0-10, passage_weight* 0.05 0-1
 path: seeds 40 2-100, paths 15 1-100, decay 0.8 0.01-1, threshold 0.3 0.01-1
 tree: budget 2000 50-20000
-vector: passages 5 1-50
 multihop: alpha 2 0.01-9.9, facts 5 1-50, variant hybrid, filter names, passage_weight* 0.05 0-1, pushes* 500 0-100000, nodes 60 1-500
 """  # noqa: E501
 

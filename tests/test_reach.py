@@ -1,5 +1,6 @@
 """Passages that the flow reached, how each was found, and what the graph added to search."""
 
+from dataclasses import replace
 
 import pytest
 from clicks import page, shown
@@ -20,8 +21,7 @@ ASKED = "Introduce Steve Jobs's products in Apple."
 
 
 def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first():
-    parts = {"importance": 1.5, "meaning": 1.0, "words": 0.25, "words the first lacks": 0.25,
-             "kept first": 9.0}
+    parts = {"words": 0.25, "words the first lacks": 0.25, "meaning": 1.0, "importance": 1.5, "kept first": 9}
     assert signal_shares(parts) == ((Signal.FLOW, 0.5), (Signal.MEANING, pytest.approx(1 / 3)),
                                     (Signal.WORDS, pytest.approx(1 / 6)))
     assert signal_shares({"kept first": 1.0}) == ()
@@ -29,7 +29,8 @@ def test_the_shares_of_the_evidence_add_up_without_the_lead_of_the_first():
 
 @pytest.mark.parametrize("layer", ["passages", "entities"])
 def test_passages_that_the_flow_reached_are_read_first(apple, layer):
-    retrieval = apple.retrieve(ASKED, layer=layer, mass=4)
+    found = apple.retrieve(ASKED, layer=layer, mass=4)
+    retrieval = replace(found, ranking=found.ranking[::-1], passages=found.passages[::-1])
     ordered, reached = put_reached_first(retrieval), find_reached(retrieval)
     inside = [passage.id in reached for passage in ordered.passages]
     assert 0 < sum(inside) < len(inside)
