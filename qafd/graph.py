@@ -229,9 +229,8 @@ class Graph:
             try:
                 strength = float(strength)
             except (TypeError, ValueError, OverflowError):
-                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} "
-                                     f"{str(strength)[:40]}, which is no number that can be "
-                                     "reckoned with") from None
+                raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {str(strength)[:40]}, which "
+                                     "cannot be used as a number") from None
             if not strength > 0:
                 raise ParameterError(f"the edge {u!r} - {v!r} has {weight} {strength}; flow "
                                      "diffusion needs positive edge weights")

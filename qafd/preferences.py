@@ -61,7 +61,7 @@ class Preferences:
     def __post_init__(self) -> None:
         for name in ("provider", "base_url", "model", "embed_model"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError(f"{name} is no text")
+                raise ParameterError(f"{name} is not a text")
         if not isinstance(self.answers, bool):
             raise ParameterError("answers is true or false")
         if self.provider not in PROVIDERS:

@@ -27,8 +27,8 @@ SAMPLE = "apple-amazon"
 def check_method(name: str) -> None:
     """Check a retrieval method of `qafd.retrieve.METHODS` on the questions of a sample, and on no graph."""
     method = METHODS[name]
-    assert is_dataclass(method), f"{name} is no dataclass of its parameters"
-    assert method.__dataclass_params__.frozen, f"{name} is no frozen dataclass"
+    assert is_dataclass(method), f"{name} is not a dataclass of its parameters"
+    assert method.__dataclass_params__.frozen, f"{name} is not a frozen dataclass"
     for text in ("label", "idea", "source"):
         assert getattr(method, text, ""), f"{name} has no {text}"
     for spec in fields(method):

@@ -75,7 +75,7 @@ def test_index_status_docs_delete_and_undo(run, tmp_path):
     (["app", "--host", "0.0.0.0"], 2, "the app has no login"),
     (["index", "--db", "/nowhere/new.db"], 2, "name files or folders"),
     (["answer", "x", "--db", "SAMPLE", "--max-cost", "nan", "--model", "m", "--base-url",
-      "http://127.0.0.1:9/v1"], 2, "caps nothing"),
+      "http://127.0.0.1:9/v1"], 2, "give 0 or more"),
     (["verify", "/nowhere.json"], 1, "/nowhere.json cannot be read: No such file"),
 ])
 def test_wrong_usage_is_one_sentence_on_stderr(arguments, code, message, alone, sample, capsys):

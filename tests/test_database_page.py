@@ -59,7 +59,7 @@ def test_an_uploaded_file_is_checked_and_copied(home, own):
     assert app.selectbox(key="database").value == "My-songs-1"
     assert (home / "databases" / "My-songs-1.sqlite").exists()
     app.file_uploader[0].upload("bad.db", b"no database at all" * 99).run()
-    assert "no SQLite database" in app.warning[0].value
+    assert "not a SQLite database" in app.warning[0].value
     assert sorted(p.name for p in (home / "databases").iterdir()) == [
         "My-songs-1.sqlite", "songs.sqlite"]
 

@@ -185,13 +185,13 @@ def test_answers_are_compared_as_squad_and_hipporag_do(answer, gold, exact, over
 
 
 @pytest.mark.parametrize(("specs", "message"), [
-    ("", "is no method"),
-    ("qafd(mass=30", "is no method"),
+    ("", "is not a method"),
+    ("qafd(mass=30", "is not a method"),
     ("nothing", "there is no method 'nothing'"),
     ("qafd:worst", "no preset 'worst'; it has best, paper"),
     ("vector:paper", "no preset 'paper'; it has none"),
     ("qafd(speed=3)", "has no parameter 'speed'"),
-    ("qafd(mass=much)", "mass is 'much'; it is a number"),
+    ("qafd(mass=much)", "mass is 'much'; give a number"),
     ("qafd(variant=round)", "variant is 'round'"),
 ])
 def test_a_method_that_is_not_there_is_refused(specs, message, library):

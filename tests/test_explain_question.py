@@ -88,6 +88,6 @@ def test_the_commands_say_the_same_as_python(capsys, apple, told):
     assert [n["id"] for n in found["lost"]] == [n.id for n in lost]
     text = run(capsys, apple, "whatif", "--without-document", "steve-jobs.md").splitlines()
     assert text[0] == found["answer"]
-    assert sum(line.startswith("leaves the answer: ") for line in text) == len(
+    assert sum(line.startswith("no longer in the answer: ") for line in text) == len(
         found["left_answer"]) > 0
     assert "gained:" in run(capsys, apple, "whatif", "--without-edge", "Steve Jobs", "¶ Steve Jobs")

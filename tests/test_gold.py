@@ -110,7 +110,7 @@ def test_questions_that_have_no_gold_or_no_answer_in_the_texts_are_left_out_and_
 @pytest.mark.parametrize(("data", "message"), [
     (b'{"question": "Who?", "gold": ["A"]}\n{"question": \n', "Line 2 of q.json is not JSON"),
     (b"\xff\xfe", "not UTF-8"),
-    (b"[1, 2]", "Record 1 of q.json is no object"),
+    (b"[1, 2]", "Record 1 of q.json is not a JSON object"),
     (b'{"question": "Who?"}', "Record 1 of q.json has none of gold"),
     (b'{"question": "", "gold": ["A"]}', "no text under 'question'"),
     (b'{"question": "Who?", "gold": []}', "no question with gold passages"),
@@ -132,8 +132,8 @@ def test_passages_are_read_by_id_title_and_text():
 
 
 @pytest.mark.parametrize(("record", "message"), [
-    ({"title": "T", "text": "x"}, "Record 2 of P is no passage"),
-    ({"pid": "b"}, "Record 2 of P is no passage"),
+    ({"title": "T", "text": "x"}, "Record 2 of P is not a passage"),
+    ({"pid": "b"}, "Record 2 of P is not a passage"),
     ({"pid": "b" * 81, "text": "x"}, "at most 80"),
     ({"pid": "a", "text": "other"}, "repeats the id 'a'"),
 ])

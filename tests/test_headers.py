@@ -75,7 +75,7 @@ def test_headers_that_are_there_and_websockets_stay_as_they_are():
                                   "https://a.example/path", "'unsafe-inline'"])
 def test_a_frame_is_of_a_site_that_is_named_whole(site, capsys):
     assert main(["demo", "--frames", site]) == 2
-    assert "name it as https://school.example" in capsys.readouterr().err
+    assert "write it as https://school.example" in capsys.readouterr().err
 
 
 @pytest.mark.browser

@@ -255,7 +255,7 @@ def test_a_graph_without_files_is_refused(paths, why, tmp_path, monkeypatch):
 def test_a_weight_that_is_no_positive_number_counts_as_the_mean(weight):
     graph = parse_graph([f"source,target,weight\na,b,{weight}\nb,c,2\n".encode()])
     assert [edge.weight for edge in graph.edges] == [None, 2.0]
-    assert any(note.startswith("1 weights are no positive numbers") for note in graph.notices)
+    assert any(note.startswith("1 weights are not positive numbers") for note in graph.notices)
 
 
 def digest(knowledge):

@@ -75,7 +75,7 @@ def test_one_waiting_job_brings_the_graph_up_to_date_after_several_deletions(sto
 
 
 def test_an_upload_is_stored_whole_or_not_at_all(store):
-    with pytest.raises(ValueError, match="no name for a file"):
+    with pytest.raises(ValueError, match="cannot be the name of a file"):
         jobs.enqueue(store, [*FILES, ("\0", b"x")])
     assert store.files.all() == ()
     assert store.queue.latest() == ()

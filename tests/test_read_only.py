@@ -61,7 +61,7 @@ def test_what_cannot_be_written_is_read(folder, locked, caplog):
                 with pytest.raises(StoreError, match="cannot be opened or written .*permissions"):
                     jobs.enqueue(store, [("b.txt", b"Bob.")])
         if locked == "folder":
-            with pytest.raises(StoreError, match="nothing can be written beside it"):
+            with pytest.raises(StoreError, match="nothing can be written next to it"):
                 jobs.start_worker(path)
     assert path.read_bytes() == before
     assert [record.getMessage() for record in caplog.records] == [

@@ -89,7 +89,7 @@ def test_another_programs_database_is_left_alone_whatever_its_version(path, vers
     names = {file.name for file in folder.iterdir()}
     for opened in (lambda: open_workspace(mine), lambda: open_workspace(mine, read_only=True),
                    lambda: remove_workspace(mine)):
-        with pytest.raises(StoreError, match="somebody else's file .* left as it is"):
+        with pytest.raises(StoreError, match="is not a qafd workspace .* left unchanged"):
             opened()
         assert {file.name for file in folder.iterdir()} == names
         assert {name: (folder / name).read_bytes() for name in before} == before

@@ -75,8 +75,8 @@ def export(inquiry: Inquiry, graph: bool, form: str, out: Path | None) -> int:
     if out is not None:
         check_output(out, Path(knowledge.place.written))
     if graph == bool(inquiry.question):
-        raise ParameterError("give either a question or --graph: what it retrieves is written, or "
-                             "the whole graph")
+        raise ParameterError("give a question, to write what it retrieves, or --graph, to write the whole "
+                             "graph")
     offered, what = (OF_GRAPH, "the whole graph") if graph else (OF_RETRIEVAL, "a question")
     if form not in offered:
         raise ParameterError(f"{what} cannot be written as {form[:40]}; choose {', '.join(offered)}")

@@ -88,8 +88,8 @@ def serve() -> None:
 @click.option("--re-embed", "again", flag_value="vectors",
               help="Compute all vectors again with the chosen model, and rebuild the graph.")
 @click.option("--sync", is_flag=True,
-              help="Delete what was indexed from these folders before and is gone from them; "
-                   "'qafd docs --undo' restores it.")
+              help="Delete documents whose files are gone from these folders; 'qafd docs --undo' restores "
+                   "them.")
 @click.option("--name", default="stdin.txt",
               help="Name of a document that is read from stdin.")
 @reader_options
@@ -194,7 +194,7 @@ def docs() -> None:
 @click.option("--alike", is_flag=True,
               help="List possible duplicates, with the reason.")
 @click.option("--mixed", is_flag=True,
-              help="List entities that may be two things instead, and the passages of each.")
+              help="List entities that may be two things, with the passages of each.")
 @work("curating.list_entities")
 def list_entities() -> None:
     """List entities, or possible duplicates.
@@ -209,9 +209,9 @@ def list_entities() -> None:
               help="Rename an entity; if NAME is another entity, merge them.")
 @click.option("--apart", nargs=2, metavar="ENTITY OTHER",
               help="Mark two entities as different, so that they are not suggested again.")
-@click.option("--hide", metavar="ENTITY", help="Hide what is not an entity.")
+@click.option("--hide", metavar="ENTITY", help="Hide a name that is not an entity.")
 @click.option("--split", nargs=2, metavar="ENTITY NAME",
-              help="In the passages of --passage the entity is another one, called NAME.")
+              help="Split the entity: in the passages of --passage it is another one, called NAME.")
 @click.option("--passage", "passages", multiple=True, metavar="ID",
               help="A passage of --split; 'qafd entities --mixed' lists those of an entity that may be two.")
 @click.option("--connect", nargs=2, metavar="ENTITY OTHER",
@@ -429,8 +429,8 @@ def doctor() -> None:
               help="Methods such as 'qafd,vector,qafd:paper,qafd(mass=30,variant=plain)'; all are "
                    "compared with the first. NAME=FILE, NAME=http://... or the NAME of imported runs "
                    "is a retriever of yours.")
-@click.option("--db", type=location, help="Workspace for the indexed passages; it is used again "
-                                          "while they are the same.")
+@click.option("--db", type=location, help="Workspace for the indexed passages; it is reused while they "
+                                          "stay the same.")
 @limit_option
 @click.option("--json", "out", metavar="OUT",
               help="File for the result; '-' is stdout.")

@@ -45,7 +45,8 @@ def docs(knowledge: KnowledgeGraph, search: str | None, errors: str | None,
          ) -> Outcome:
     alone = [name for name, given in (("search", search), ("errors", errors)) if given is not None]
     if len(alone) > 1 or (alone and (delete or undo or erase)):
-        raise ParameterError(f"--{alone[-1]} does one thing alone; leave the other options out")
+        raise ParameterError(f"--{alone[-1]} cannot be combined with these options; run the command once "
+                             "for each")
     if search is not None:
         return _search(knowledge, search)
     if errors is not None:
@@ -80,7 +81,7 @@ def _search(knowledge: KnowledgeGraph, words: str) -> Outcome:
     if found.said:
         notes.append(found.said)
     elif not found.hits:
-        notes.append("no passage has this; give other words")
+        notes.append("no passage has this; try other words")
     if found.total > len(found.hits):
         notes.append(f"and {count(found.total - len(found.hits), 'passage')} more")
     hits = [{**asdict(hit.chunk), "score": hit.score, "parts": hit.parts} for hit in found.hits]
@@ -199,12 +200,11 @@ def edit(knowledge: KnowledgeGraph, label: str, reason: str, passages: tuple[str
          **changes: Any) -> Outcome:
     given = [name for name, value in changes.items() if value is not None]
     if (label or reason) and "connect" not in given:
-        raise ParameterError("--label and --note say something of --connect; name two entities "
-                             "with it")
+        raise ParameterError("--label and --note describe an edge; add --connect and two entities")
     if passages and "split" not in given:
-        raise ParameterError("--passage belongs to --split; name an entity with it")
+        raise ParameterError("--passage needs --split; add --split and an entity")
     if len(given) > 1:
-        raise ParameterError("one edit at a time; leave all options but one out")
+        raise ParameterError("a command makes one edit; give one of these options")
     more = {"connect": (label, reason), "split": (passages,)}
     with knowledge.store() as store:
         before = store.edits.all()

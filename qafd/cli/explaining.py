@@ -120,8 +120,8 @@ def whatif(inquiry: Inquiry, **without: Any) -> Outcome:
             "gained_passages": [passage.id for passage in found.gained_passages],
             "certificate": found.after.certificate}
     lines = [one_line(said, 600),
-             *_sentence_lines("leaves the answer", answers.left),
-             *_sentence_lines("comes into the answer", answers.came),
+             *_sentence_lines("no longer in the answer", answers.left),
+             *_sentence_lines("new in the answer", answers.came),
              f"lost: {_list_names(found.lost)}", f"gained: {_list_names(found.gained)}"]
     return Outcome(data, lines)
 

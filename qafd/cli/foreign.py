@@ -58,8 +58,8 @@ def model_for_sql(asked: ModelRequest, db: Location | None, question: str) -> Me
     if not asked.model:
         return None
     if db is None:
-        raise ParameterError("no workspace is named that the calls of the model are noted in; add "
-                             "--db FILE or set QAFD_DB")
+        raise ParameterError("calls of the model are recorded in a workspace, and none is named; add --db "
+                             "FILE or set QAFD_DB")
     return asked.client(open_graph(db), "sql", question)
 
 

@@ -132,7 +132,7 @@ def _begin(store: Workspace, choice: ModelChoice, go_on: bool) -> None:
 def _work(path: Location, sources: Iterable[Source], engine: int | str) -> tuple[bool, bool]:
     """Read all sources; whether one of them failed, and whether the work was interrupted."""
     run = f"index {now()}"
-    stopped = on_interrupt("stopping after the passages at work; run the command again to go on")
+    stopped = on_interrupt("stopping once the current passages are read; run the command again to continue")
     try:
         with ProgressLine(lambda: _count_ahead(path)) as meter:
             read = set(index(path, sources, progress=meter.show, stopped=stopped, processes=engine,
@@ -166,8 +166,8 @@ def _count_ahead(path: Location) -> float:
 def _plan(path: Location, sources: Iterable[Source], choice: ModelChoice, anew: bool) -> Outcome:
     """Estimate the cost of a run; with `anew` all vectors are computed again."""
     if not choice.model and not choice.embedder:
-        raise ParameterError("no model behind an endpoint is chosen, so the run is free; "
-                             "name one with --model or --embed-model")
+        raise ParameterError("no model of an endpoint is chosen, so the run costs nothing; name one with "
+                             "--model or --embed-model")
     planned = plan(path, sources, choice, anew)
     lines = []
     if choice.model:
@@ -198,7 +198,7 @@ def import_graph(db: Location | None, files: tuple[str, ...], dry_run: bool) -> 
     if dry_run:
         return Outcome({**found, "notices": graph.notices}, lines, notes=graph.notices)
     path = require_location(db)
-    stopped = on_interrupt("stopping; run 'qafd index' on this workspace to go on")
+    stopped = on_interrupt("stopping; run 'qafd index' on this workspace to continue")
     make_folder(path)
     with open_workspace(path) as store:
         spending().hold_for(store)
@@ -255,7 +255,7 @@ def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, 
     if write or dry_run:
         wanted = names if "all" not in names else WRITABLE if dry_run else tuple(LAYERS)
         if not write or not wanted:
-            raise ParameterError("nothing is to be written; name layers with --build and add --write")
+            raise ParameterError("there is nothing to write; name layers with --build and add --write")
         client = asked.client(knowledge, "write")
         if dry_run:
             planned = plan_layers(knowledge, wanted, client)
@@ -270,13 +270,13 @@ def list_layers(knowledge: KnowledgeGraph, names: tuple[str, ...], write: bool, 
 
 
 def _write(knowledge: KnowledgeGraph, names: tuple[str, ...], client: Metered) -> Outcome:
-    stopped = on_interrupt("stopping after the calls at work; run the command again to go on")
+    stopped = on_interrupt("stopping after the current calls; run the command again to continue")
     try:
         with ProgressLine() as meter:
             write_layers(knowledge, names, client, progress=meter, stopped=stopped)
     except ModelError as error:
         return replace(_list(knowledge), failure=error,
-                       instead="What was written is used; run the command again to go on.")
+                       instead="What was written is saved; run the command again to continue.")
     return replace(_list(knowledge), interrupted=stopped())
 
 

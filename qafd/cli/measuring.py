@@ -92,7 +92,7 @@ def conditions(questions: Path, db: Location, methods: str, limit: int | None, d
         result = evaluate_conditions(knowledge, asked, chosen,
                                      progress=lambda done, total: meter("asking", done, total))
     if result.unknown:
-        note(f"{result.unknown} of {len(asked)} answers are no names of this workspace and count as "
+        note(f"{result.unknown} of {len(asked)} answers are not entities of this workspace and count as "
              "missed")
     by_size = {str(size): result.scores(size) for size in result.sizes}
     lines = list(_factual_lines("all", result.scores()))
@@ -283,8 +283,8 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
     with ExitStack() as stack:
         if db is None:
             if not passages:
-                raise ParameterError("the questions bring no passages along; add --passages FILE, "
-                                     "or --db FILE of a workspace that holds the documents")
+                raise ParameterError("the questions come without passages; add --passages FILE, or --db "
+                                     "FILE of a workspace that holds the documents")
             db = Path(stack.enter_context(TemporaryDirectory())) / "passages.db"
         elif not passages and size_of(db) is None:
             raise ParameterError(f"there is no workspace at {db}; add --passages FILE")

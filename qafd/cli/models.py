@@ -31,8 +31,9 @@ spending_options = with_options(
     click.option("--price", type=float, nargs=2, metavar="IN OUT",
                  help="Price of the model in dollars per million tokens; it is remembered."))
 reader_options = with_options(
-    click.option("--model", help=f"Extract with this language model; '{LOCAL}' for the bundled "
-                 "way. What is not given of a model stays as it was for this workspace."),
+    click.option("--model", help=f"Read documents with this language model; '{LOCAL}' reads on this "
+                                 "machine. Options of the model that are not given stay as they were for "
+                                 "this workspace."),
     click.option("--base-url", help="OpenAI-compatible address of the model; by default "
                                     "$OPENAI_BASE_URL or OpenAI."),
     click.option("--entity-types", "types", metavar="A,B,...",

@@ -25,7 +25,7 @@ def _site(_: click.Context, __: click.Parameter, text: str | None) -> str:
     if text is None:
         return ""
     if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d+)?", text):
-        raise click.BadParameter(f"{text} is no origin; name it as https://school.example")
+        raise click.BadParameter(f"{text} is not the origin of a site; write it as https://school.example")
     return text
 
 
@@ -67,7 +67,7 @@ def start(db: "Location | None" = None, **options: Any) -> None:
     host, port = wishes.host, wishes.port
     for file in filter(None, (wishes.oidc, wishes.password_file)):
         if not file.is_file():
-            raise ParameterError(f"there is no file {file}; name one that is")
+            raise ParameterError(f"there is no file {file}; name an existing file")
     accounts = wishes.oidc and wishes.oidc.absolute()
     if wishes.password_file:
         os.environ["QAFD_PASSWORD_FILE"] = str(wishes.password_file.absolute())
@@ -77,8 +77,8 @@ def start(db: "Location | None" = None, **options: Any) -> None:
             raise ParameterError(f"{host} can be reached by others and the app has no login; "
                                  "set QAFD_PASSWORD to ask for a shared password, put it "
                                  "behind a proxy that asks for one, or add --i-know")
-        print(f"qafd: warning: {host} can be reached by others and the app has no login: whoever "
-              "reaches it reads and changes every workspace; QAFD_PASSWORD sets a shared password",
+        print(f"qafd: warning: {host} can be reached by others and the app has no login: anyone who can "
+              "reach it can read and change every workspace; QAFD_PASSWORD sets a shared password",
               file=sys.stderr)
     script = app_file()
     os.environ["QAFD_ENGINE"] = str(wishes.engine)

@@ -160,7 +160,7 @@ def call(store: Workspace, known: str, name: str) -> int:
         raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
                              "first, or choose another name")
     if name == one.name:
-        raise ParameterError(f"{name!r} is what it is called already")
+        raise ParameterError(f"{name!r} is its name already; give another one")
     return store.edits.add("same", one.key, name)
 
 

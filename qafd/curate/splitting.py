@@ -83,8 +83,8 @@ def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> i
     one = entity(store, known)
     name, chosen = " ".join(name.split()), sorted(set(passages))
     if not canonical(name) or canonical(name) == one.key:
-        raise ParameterError(f"{name!r} counts as the same name as {one.name!r}; give what is split off "
-                             "another one, such as a name of two words")
+        raise ParameterError(f"{name!r} counts as the same name as {one.name!r}; give the new entity "
+                             "another name, such as one of two words")
     if canonical(name) in hidden_keys(store.edits.all()):
         raise ParameterError(f"{name!r} is hidden; undo that edit first, or choose another name")
     own = passages_of(store, one)

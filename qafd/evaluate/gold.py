@@ -118,8 +118,8 @@ def read_passages(data: bytes, name: str = "The file") -> tuple[GoldPassage, ...
         identity = next((str(record[key]) for key in _IDS if key in record), "")
         text = record.get("text")
         if not 0 < len(identity) <= LONGEST_ID or not isinstance(text, str):
-            raise ParseError(f"Record {number} of {name} is no passage; it needs 'pid' (at "
-                             f"most {LONGEST_ID} characters), 'title' and 'text'.")
+            raise ParseError(f"Record {number} of {name} is not a passage; it needs 'pid' (at most "
+                             f"{LONGEST_ID} characters), 'title' and 'text'.")
         passage = GoldPassage(identity, str(record.get("title") or ""), text)
         if passages.setdefault(identity, passage) != passage:
             raise ParseError(f"Record {number} of {name} repeats the id {identity!r} with "
@@ -153,7 +153,7 @@ def read_records(data: bytes, name: str, keys: tuple[str, ...]) -> Iterator[dict
         whole = next((whole[key] for key in keys if isinstance(whole.get(key), list)), [whole])
     for number, record in enumerate(whole if isinstance(whole, list) else [whole], 1):
         if not isinstance(record, dict):
-            raise ParseError(f"Record {number} of {name} is no object; see the template.")
+            raise ParseError(f"Record {number} of {name} is not a JSON object; see the template.")
         yield record
 
 
@@ -161,7 +161,7 @@ def _line(line: str, number: int, name: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
-        raise ParseError(f"Line {number:,} of {name} is not JSON; mend it and retry.") from None
+        raise ParseError(f"Line {number:,} of {name} is not JSON; repair it and retry.") from None
 
 
 def _question_of(record: dict[str, Any], place: str, number: str, gold: Iterable[str]) -> Question:

@@ -58,8 +58,8 @@ class ExportFormat(Generic[Exported]):
 
 FORMATS: dict[str, ExportFormat[Retrieval]] = {
     "nodes.csv": ExportFormat(
-        "Nodes CSV", "The column importance has the dual variable x; over its largest it is the "
-        "percentage shown here. alignment is the similarity to the question.",
+        "Nodes CSV", "Importance is the dual variable x; divided by its maximum it is the percentage shown "
+                     "here. Alignment is the similarity to the question.",
         "text/csv", "nodes.csv", export.nodes_csv),
     "edges.csv": ExportFormat("Edges CSV", "", "text/csv", "edges.csv", export.edges_csv),
     "passages.csv": ExportFormat("", "", "text/csv", "passages.csv", export.passages_csv),
@@ -76,7 +76,7 @@ FORMATS: dict[str, ExportFormat[Retrieval]] = {
         "CSV", "Two tables in a zip file, for spreadsheets.", ZIP, "graph.zip",
         graph={"nodes.csv": whole.nodes_csv, "edges.csv": whole.edges_csv}),
     "html": ExportFormat(
-        "Offline HTML", "A picture that needs no network, to be sent by mail.", "text/html",
+        "Offline HTML", "A picture that needs no network, for example to send by mail.", "text/html",
         "retrieval.html", export.html, {"graph.html": whole.html}),
 }
 FORMATS |= load_extensions(EXPORTERS, FORMATS)

@@ -172,8 +172,8 @@ def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
     try:
         opened = _log(place.log)
     except OSError as error:
-        raise StoreError(f"{place.name} cannot be indexed, since nothing can be written beside "
-                         f"it ({error.strerror}); check the folder and its permissions.") from error
+        raise StoreError(f"{place.name} cannot be indexed, since nothing can be written next to it "
+                         f"({error.strerror}); check the folder and its permissions.") from error
     with opened as log:
         # -P keeps files of the current folder from being taken for modules
         worker = subprocess.Popen(

@@ -75,7 +75,7 @@ def solve_between(layer: Graph, gates: Gates, rows: Nodes, mass: Floats, capacit
     """
     n = len(layer)
     if not 0 <= share <= 1:
-        raise ParameterError(f"share {share} is no member of the family; choose 0 to 1")
+        raise ParameterError(f"share {share} is not in the family; choose 0 to 1")
     if n > LARGEST:
         raise ParameterError(f"the members of a family are solved over all of {n:,} nodes; the limit is "
                              f"{LARGEST:,}")

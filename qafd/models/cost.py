@@ -40,8 +40,8 @@ class Price:
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(p) and p >= 0 for p in (self.tokens_in, self.tokens_out)):
-            raise ParameterError(f"{self.tokens_in} and {self.tokens_out} are no prices; a "
-                                 "price is a number of dollars >= 0")
+            raise ParameterError(f"{self.tokens_in} and {self.tokens_out} are not prices; give dollars, 0 "
+                                 "or more")
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """Return the cost of some tokens, in dollars."""
@@ -62,7 +62,7 @@ class Cap:
     def __post_init__(self) -> None:
         for what, most in (("calls", self.calls), ("tokens", self.tokens), ("dollars", self.cost)):
             if most is not None and not most >= 0:  # NaN neither
-                raise ParameterError(f"a cap of {most} {what} caps nothing; it is at least 0")
+                raise ParameterError(f"a cap of {most} {what} is not valid; give 0 or more")
 
 
 @dataclass(frozen=True)

@@ -340,7 +340,7 @@ def _try(name: str, ask: Callable[[], str]) -> Check:
 
 def _find_model(name: str, models: Sequence[str]) -> Check:
     if not models:
-        return Check("models", True, "The endpoint lists no models; the name is taken as it is.")
+        return Check("models", True, "The endpoint lists no models, so the name was not checked.")
     if name in models:
         return Check("models", True, f"{name} is one of {len(models)} that the endpoint lists.")
     return Check("models", False, f"{name or '-'} is not among the endpoint's models: "

@@ -359,12 +359,12 @@ class Method:
                     raise ParameterError(f"{spec.name} is {value!r}; "
                                          f"choose {', '.join(meta['options'])}")
             elif not isinstance(value, Real):
-                raise ParameterError(f"{spec.name} is {str(value)[:40]!r}; it is a number")
+                raise ParameterError(f"{spec.name} is {str(value)[:40]!r}; give a number")
             elif isinstance(spec.default, int) and value % 1:
-                raise ParameterError(f"{spec.name} is {value}; it is a whole number")
+                raise ParameterError(f"{spec.name} is {value}; give a whole number")
             elif not meta["low"] <= value <= meta["high"]:
-                raise ParameterError(f"{spec.name} is {str(value)[:40]}; it lies between "
-                                     f"{meta['low']:g} and {meta['high']:g}")
+                raise ParameterError(f"{spec.name} is {str(value)[:40]}; give a number from "
+                                     f"{meta['low']:g} to {meta['high']:g}")
 
     def fit_to(self, graph: Graph) -> Self:  # noqa: ARG002
         """Return the method itself, where nothing depends on the size of the graph."""

@@ -65,7 +65,7 @@ class CommunityReports(Method):
     communities: int = knob(3, 1, 50, help="How many communities are taken.")
     level: int = knob(2, 0, 6, help="How deep the hierarchy is read: 0 takes the largest "
                       "communities.")
-    entities: int = knob(10, 1, 200, help="Local: how many entities the question brings.")
+    entities: int = knob(10, 1, 200, help="Local: how many entities nearest to the question are used.")
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:

@@ -194,7 +194,7 @@ def make_column(name: str, label: str, retrieve: Callable[[], Retrieval], graph:
     Its passages are those `qafd.retrieve.rank.within_budget`.
     """
     if budget < 1:
-        raise ParameterError(f"the token budget is {budget}; it is at least 1")
+        raise ParameterError(f"the token budget is {budget}; give 1 or more")
     try:
         retrieval = retrieve()
     except QafdError as error:

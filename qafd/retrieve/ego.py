@@ -56,11 +56,11 @@ class EgoNet(Method):
 
     mode: str = knob("hybrid", options=MODES, help="Local: entities and their neighbors. "
                      "Global: relations. Hybrid: both.")
-    entities: int = knob(10, 1, 200, help="How many entities the low-level keywords bring.")
-    relations: int = knob(10, 1, 200, help="How many relations the high-level keywords bring.")
+    entities: int = knob(10, 1, 200, help="How many entities the low-level keywords find.")
+    relations: int = knob(10, 1, 200, help="How many relations the high-level keywords find.")
     neighbors: int = knob(60, 0, 1000, help="How many relations of those entities are followed.")
-    cutoff: float = knob(0.2, 0.0, 1.0, advanced=True, help="Cosine with a keyword below which an "
-                         "entity or relation is not brought.")
+    cutoff: float = knob(0.2, 0.0, 1.0, advanced=True, help="Lowest cosine with a keyword at which an "
+                                                            "entity or relation is found.")
     top: int = passages_ranked()
 
     def retrieve(self, corpus: Corpus, plan: QueryPlan) -> Retrieval:

@@ -70,7 +70,7 @@ class External:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ParameterError(f"{self.url[:80]!r} is no address of a search service; write it as "
+            raise ParameterError(f"{self.url[:80]!r} is not the address of a search service; write it as "
                                  "https://host/search")
 
     def __call__(self, question: str) -> Any:

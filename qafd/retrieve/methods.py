@@ -91,7 +91,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
     """
     if not isinstance(method, str):
         if not hasattr(method, "retrieve"):
-            raise ParameterError(f"{str(method)[:40]} is no method; give a name or a method of "
+            raise ParameterError(f"{str(method)[:40]} is not a method; give a name or a method of "
                                  "qafd.retrieve.METHODS")
         return method
     given = dict(params)
@@ -136,7 +136,7 @@ def read_methods(specs: str, graph: Graph) -> dict[str, Retriever]:
 def _read_method(text: str, graph: Graph) -> Retriever:
     spec = _SPEC.fullmatch(text)
     if spec is None:
-        raise ParameterError(f"{text!r} is no method; write a name, name:preset or "
+        raise ParameterError(f"{text!r} is not a method; write a name, name:preset or "
                              "name(parameter=value,...)")
     name = canonical(spec["method"])
     method = method_of(name)
@@ -165,5 +165,5 @@ def given_params(method: Any, text: str) -> dict[str, Any]:
             given[name] = (json.loads(value.lower()) if kinds[name] is bool
                            else kinds[name](value))
         except ValueError:
-            raise ParameterError(f"{name} is {value[:40]!r}; it is {_KINDS[kinds[name]]}") from None
+            raise ParameterError(f"{name} is {value[:40]!r}; give {_KINDS[kinds[name]]}") from None
     return given

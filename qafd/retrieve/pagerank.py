@@ -68,10 +68,11 @@ class PageRank(Method):
     seeding: str = knob("names", options=("names", "question", "keywords"), advanced=True,
                         help="Sources: names and all passages as in HippoRAG 2, the names and the "
                         "nearest passages as for QAFD, or the nodes nearest to the keywords.")
-    seeds: int = knob(5, 0, 200, advanced=True, help="How many passages (by keywords: nodes) are "
-                      "seeds; by names, all passages are and so many are shown.")
-    passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True, help="Seeding names: weight of "
-                                 "passages beside names.")
+    seeds: int = knob(5, 0, 200, advanced=True, help="How many passages are seeds, or how many nodes if "
+                                                     "keywords choose them. If names choose them, all "
+                                                     "passages are seeds and this many are shown.")
+    passage_weight: float = knob(0.05, 0.0, 1.0, advanced=True, help="Seeding names: weight of passages "
+                                                                     "relative to names.")
     variant: str = knob("plain", options=VARIANTS, advanced=True,
                         help="Edge weight; all but plain look at the question.")
     layer: str = knob("relations", options=tuple(WIDE), advanced=True, help="Walk over mentions, "

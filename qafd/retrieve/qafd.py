@@ -423,10 +423,10 @@ PRESETS = {
         "question sets).", FlowDiffusion()),
     "paper": Preset(
         "As in the paper", "68% of the passages that answer are among the first five (recall@5, mean of "
-        "three question sets). Measured with all seeds at once; seed by seed, as here, HotpotQA has 76 "
-        "instead of 77. The pipeline of the paper's Tables 1, 2 and 5; qafd:multihop is that of "
-        "Table 3. On a small graph its seeds are in every corner, so Figure 1 is told by Measured best with "
-        "both kinds of edges.", FlowDiffusion(
+                           "three question sets). Measured with all seeds at once; seed by seed, as here, "
+                           "HotpotQA has 76 instead of 77. The pipeline of the paper's Tables 1, 2 and 5; "
+                           "qafd:multihop is that of Table 3. In a small graph its seeds are everywhere; "
+                           "to see Figure 1, choose Measured best and both kinds of edges.", FlowDiffusion(
         mass=50.0, seeds=40, variant="hybrid", rule="source-degree", capacity="degree",
         seeding="keywords", layer="entities", diffusions="each")),
     "tokens": Preset(

@@ -140,7 +140,7 @@ def within_budget(
         Tokens, at least 0.
     """
     if budget < 0:
-        raise ParameterError(f"the token budget is {budget}; it is at least 0")
+        raise ParameterError(f"the token budget is {budget}; give 0 or more")
     spent = accumulate(tokens)
     return tuple(passage for passage, total in zip(ranking, spent, strict=True)
                  if total <= budget)

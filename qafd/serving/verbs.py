@@ -36,7 +36,7 @@ LONGEST_TOKEN = 40  # characters, with the space around it
 Question = Annotated[str, Field(description="A question about the documents.",
                                 max_length=LONGEST)]
 Method = Annotated[str, Field(
-    description='A retrieval method: "qafd" is query-aware flow diffusion, the others compare.',
+    description='A retrieval method: "qafd" is query-aware flow diffusion, the others are for comparison.',
     json_schema_extra={"enum": [*METHODS, PAPER]})]
 Node = Annotated[str, Field(description='The name of an entity, or "¶ " and the title of a passage.',
                             max_length=LONGEST)]

@@ -22,11 +22,11 @@ _REPLY = 128 << 20  # bytes of a reply that are read
 _SIGALRM = -14
 _SAID = {
     "out of memory": f"The query needs more than {MEMORY >> 20} MB of memory; ask for less.",
-    "file is not a database": "The file is no SQLite database; choose one.",
+    "file is not a database": "The file is not a SQLite database; choose another.",
     "not authorized": "Only reading is allowed here: one SELECT over the tables of this database.",
-    "not a SELECT": "This is no SELECT; write one that returns rows.",
+    "not a SELECT": "This is not a SELECT; write one that returns rows.",
     "You can only execute one statement at a time.":
-        "There is more than one statement; leave one SELECT.",
+        "There is more than one statement; keep one SELECT.",
 }
 
 

@@ -42,8 +42,8 @@ def write_dialect(sql: str, dialect: str) -> str:
                 node.set("db", sqlglot.exp.to_identifier(space))
         return statement.sql(dialect=dialect, identify=True, pretty=True)
     except ValueError as error:
-        raise SqlError(f"There is no dialect {dialect!r}; it is one of those of sqlglot, as "
-                       "postgres, mysql, duckdb or tsql.") from error
+        raise SqlError(f"There is no dialect {dialect!r}; choose one of sqlglot, such as postgres, mysql, "
+                       "duckdb or tsql.") from error
 
 
 def check_select(sql: str, schema: Schema) -> None:
@@ -66,7 +66,7 @@ def check_select(sql: str, schema: Schema) -> None:
     try:
         statements = sqlglot.parse(sql, read=schema.dialect)
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-            raise SqlError("This is no single SELECT; write one that returns rows.")
+            raise SqlError("This is not a single SELECT; write one that returns rows.")
         for name in statements[0].find_all(exp.Identifier):
             name.set("this", name.name.lower())
         made = {cte.alias for cte in statements[0].find_all(exp.CTE)}

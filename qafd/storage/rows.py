@@ -378,7 +378,7 @@ def clean_name(name: str) -> str:
     clean = "".join(c for c in storable(name) if c.isprintable()).strip()[:255]
     # documents are called by the label, which for names of dots would be one and the same
     if not clean or label(clean) == "document" not in clean:
-        raise ParameterError(f"{name!r} is no name for a file; rename the file.")
+        raise ParameterError(f"{name!r} cannot be the name of a file; rename the file.")
     return clean
 
 

@@ -69,7 +69,7 @@ def say_doubts(written: "Written") -> list[str]:
             doubts.append(f"Read again by a model, its sources do not say “{claim.text}”.")
         elif claim.missing:
             words = join_words([f"“{word}”" for word in claim.missing])
-            doubts.append(f"The sources of “{claim.text}” do not have {words}.")
+            doubts.append(f"The sources of “{claim.text}” do not contain {words}.")
         elif claim.weak:
             doubts.append(f"Its sources support “{claim.text}” weakly.")
     doubts += [f"No source is cited for “{line}”." for line in written.uncited]

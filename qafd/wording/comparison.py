@@ -142,7 +142,7 @@ def say_missed(scores: Sequence["Score"]) -> list[str]:
         if not own.foreign:
             continue
         asked = count(len(own.trials) - own.errors, "question")
-        parts = [f"Of {asked}, {own.label} misses what answers in {len(own.missed)}"]
+        parts = [f"Of {asked}, {own.label} misses the answering passage in {len(own.missed)}"]
         for other in scores:
             if own.missed and not other.foreign:
                 found = sum(other.trials[place].recall(5) > 0 for place in own.missed)

@@ -38,8 +38,8 @@ def say_read(read: int, failed: int) -> str:
 
 
 _DOUBTS = {
-    "ungrounded": "two replies of the model named nothing in the passage, so it was read on "
-                  "this machine",
+    "ungrounded": "two replies of the model named nothing in this passage, so rules read it on this "
+                  "machine",
     "cut": "the model's reply reached its limit and is incomplete",
 }
 
@@ -258,7 +258,7 @@ def _list_contents(going: "Footprint") -> str:
     return f"{join_words(counts) or 'all bytes'}: {join_words(also)}."
 
 
-_GROWN = "The log has grown since the graph was assembled; `qafd index` brings it up to date."
+_GROWN = "The graph is older than the log; `qafd index` updates it."
 _FINE = {
     Aspect.DISK: "{free:,.0f} MB are free next to a workspace of {size:,.1f} MB; backups need twice its "
                  "size.",

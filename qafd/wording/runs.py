@@ -105,8 +105,9 @@ _FINDINGS = {
                    "{nodes} nodes holds its source plus inflow minus outflow.",
     "optimal": "No node holds more than its capacity and the {support} retrieved ones are full: the "
                "diffusion is optimal, duality gap {gap:.3g}.",
-    "unchanged": "The digest is right: nothing was changed since.",
-    "no_digest": "There is no digest. Scores, similarities, passages, times and labels cannot be checked.",
+    "unchanged": "The digest is right: nothing was changed after the retrieval.",
+    "no_digest": "The run has no digest, so its scores, similarities, passages, times and labels cannot be "
+                 "checked.",
     "relevance_open": "Relevance is not part of the proof.",
     "malformed": "{flaw}",
     "no_certificate": "The method {method!r} gave no certificate, so there is nothing to verify.",

@@ -146,7 +146,7 @@ def _text(name: str, data: bytes, limits: Limits, notices: list[str]) -> list[Do
         if drafts:
             return drafts
     elif ending in _JSON:
-        notices.append(f"The content is no {ending.upper()}; it was read as plain text.")
+        notices.append(f"The content is not {ending.upper()}; it was read as plain text.")
     return _plain(name, ending, text, limits, notices)
 
 
@@ -171,7 +171,7 @@ def _plain(name: str, ending: str, text: str, limits: Limits, notices: list[str]
     if is_subtitles(text):
         return [read_subtitles(clean(text), limits)]
     if ending in ("pdf", "docx", "xlsx", "pptx", "epub"):
-        notices.append(f"This is no {ending.upper()} inside; it was read as text.")
+        notices.append(f"The content is not {ending.upper()}; it was read as text.")
     if ending not in (*_LINES, *_MARKDOWN, *_RST):
         delimiter = delimiter_of(text, certain=ending not in ("csv", "tsv"))
         if delimiter:

@@ -61,7 +61,7 @@ def read_json(
             return draft_graph(read_node_link(linked), name, limits, notices)
         return _from_lines(name, records, limits)
     if ending in ("json", "jsonl", "ndjson"):
-        raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); mend it and retry.")
+        raise ParseError(f"The {ending.upper()} is damaged ({one_line(why)}); repair it and retry.")
     return []
 
 

@@ -258,9 +258,8 @@ class WorkspaceSchema(Tables):
         if comment.startswith(_OLD_COMMENT):
             raise old_error(self.name)
         if found is None:
-            raise ForeignFileError(f"The schema {self.address.schema!r} of this database is somebody "
-                                   "else's and no qafd workspace; it was left as it is. Choose "
-                                   "another name.")
+            raise ForeignFileError(f"The schema {self.address.schema!r} of this database is not a qafd "
+                                   "workspace and was left unchanged. Choose another name.")
         if int(found[1]) > VERSION:
             raise newer_error(self.name)
         return True

@@ -186,7 +186,7 @@ class SqlDocuments(Part):
                 "UPDATE files SET deleted_at = NULL WHERE name = ? AND deleted_at IS NOT NULL",
                 (name,)).rowcount
             if not back:
-                raise StoreError(f"There is nothing called {name!r} to bring back.")
+                raise StoreError(f"There is nothing called {name!r} to restore.")
             # What was deleted before it was read through has still to be read.
             connection.execute(
                 "UPDATE files SET status = 'extracting' WHERE status = 'done' AND name IN ("

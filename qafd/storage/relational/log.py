@@ -426,10 +426,9 @@ class SqlVectors(Part):
         """Refuse a model whose vectors cannot be compared with those stored here."""
         stamped = self.embedder
         if stamped[0] and stamped != (name, dimension):
-            raise EmbedderMismatchError(f"{self._file.name} was indexed with {stamped[0]} "
-                                        f"({stamped[1]} dimensions), not with {name} "
-                                        f"({dimension}); choose that model again, or embed "
-                                        "the workspace anew with this one (`qafd index "
+            raise EmbedderMismatchError(f"{self._file.name} was indexed with {stamped[0]} ({stamped[1]} "
+                                        f"dimensions), not with {name} ({dimension}); choose that model "
+                                        "again, or embed the workspace again with this one (`qafd index "
                                         "--re-embed`).")
 
     @property

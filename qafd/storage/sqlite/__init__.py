@@ -274,8 +274,8 @@ def translate_errors(path: Path) -> Iterator[None]:
 
 def foreign_error(path: Path) -> ForeignFileError:
     """The error of a database that is no workspace."""
-    return ForeignFileError(f"{path.name} is somebody else's file and no qafd workspace; it "
-                            "was left as it is. Choose another file.")
+    return ForeignFileError(f"{path.name} is not a qafd workspace and was left unchanged. Choose another "
+                            "file.")
 
 
 def damage_error(path: Path, error: BaseException) -> StoreError:
@@ -543,7 +543,7 @@ class SqliteLease(Lease):
             self._reserved.write_bytes(bytes(RESERVE))
         except OSError as error:
             self._free_reserve()
-            raise DiskFullError(f"There is no room beside {self._file.path.name} to work on it "
+            raise DiskFullError(f"There is no room next to {self._file.path.name} to work on it "
                                 f"({error.strerror}); free some space and resume.") from error
 
     @property

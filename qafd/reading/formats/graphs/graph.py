@@ -188,8 +188,8 @@ def _nodes(whole: Rows, texts: Mapping[str, ImportedText]) -> dict[str, Imported
     if cut:
         whole.notices.append(f"Names that were cut to {NAME} characters: {cut:,}.")
     if twice:
-        whole.notices.append(f"Left out: {twice:,} nodes with the id of one before that say "
-                             "something else.")
+        whole.notices.append(f"Left out: {twice:,} nodes that repeat the id of another node with other "
+                             "content.")
     return nodes
 
 
@@ -210,8 +210,8 @@ def _edges(whole: Rows, nodes: dict[str, ImportedNode], texts: Mapping[str, Impo
     if loops := len(whole.edges) - len(edges):
         whole.notices.append(f"Left out: {loops:,} edges from a node to itself or to nothing.")
     if weightless:
-        whole.notices.append(f"{weightless:,} weights are no positive numbers; these edges count "
-                             "as edges of mean weight.")
+        whole.notices.append(f"{weightless:,} weights are not positive numbers; their edges get the mean "
+                             "weight.")
     return edges
 
 
