@@ -1,6 +1,5 @@
 """Answers in a real Chromium: nothing is fetched, citations lead to sources and names to nodes."""
 
-
 import re
 
 import pytest

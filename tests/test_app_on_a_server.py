@@ -1,6 +1,5 @@
 """The app started with a workspace of a database, where it keeps all others too."""
 
-
 import pytest
 from clicks import page, press
 from servers import postgres_url

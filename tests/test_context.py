@@ -1,6 +1,5 @@
 """What a model is shown of a retrieval: the method's own structure, strong passages, a budget."""
 
-
 from dataclasses import replace
 
 import pytest

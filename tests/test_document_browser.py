@@ -1,6 +1,5 @@
 """Documents in a real Chromium: uploads are read, and a quote opens in its document, in view and marked."""
 
-
 import random
 import secrets
 

@@ -1,6 +1,5 @@
 """Vectors computed anew, as a job that is cut off, cancelled and taken up again."""
 
-
 import pytest
 from tiny import TinyEmbedder, TinyExtractor
 

@@ -1,6 +1,5 @@
 """Documents as they are read: excerpts, their names, and where passages are."""
 
-
 import pytest
 from tiny import tiny_index
 

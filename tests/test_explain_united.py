@@ -1,6 +1,5 @@
 """Explanations of questions with further ones, against the diffusions of each solved anew."""
 
-
 import pytest
 
 from qafd.errors import ParameterError

@@ -1,6 +1,5 @@
 """Names and relations that a language model extracted, and their weights."""
 
-
 import pytest
 
 from qafd.curate.entities import entity

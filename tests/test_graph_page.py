@@ -1,6 +1,5 @@
 """The Graph page: names are searched and edited."""
 
-
 import pytest
 from browsing import rest, settle
 from clicks import page as open_without_browser

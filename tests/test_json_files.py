@@ -1,6 +1,5 @@
 """Small files that several processes share."""
 
-
 import pytest
 from filelock import FileLock
 

@@ -1,6 +1,5 @@
 """What models and files say of entities and relations: in their words, with who wrote it."""
 
-
 import pytest
 from tiny import tiny_index
 

@@ -1,6 +1,5 @@
 """Words looked for in passages: what is found, in what order, with what marked and said."""
 
-
 from math import log
 
 import numpy as np

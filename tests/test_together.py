@@ -1,6 +1,5 @@
 """Several passages in one call of a model: whose records are whose, and what is asked once more."""
 
-
 import pytest
 from tiny import TinyExtractor, tiny_index
 

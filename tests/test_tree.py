@@ -1,6 +1,5 @@
 """RAPTOR's collapsed tree on four passages and three summaries, worked out by hand."""
 
-
 from dataclasses import replace
 
 import numpy as np
