@@ -216,7 +216,7 @@ class ByteRows:
 
     @classmethod
     def of(cls, numbers: npt.NDArray[np.int8]) -> "ByteRows":
-        """Return the rows of what was kept of them."""
+        """Return the rows that these stored numbers stand for."""
         return cls(numbers, lengths_of(numbers))
 
     @property
@@ -282,14 +282,14 @@ VectorColumn = Vectors | ByteRows
 
 
 def take_rows(vectors: VectorColumn | None, rows: Nodes) -> VectorColumn | None:
-    """Return some rows in their own form; None if there are none."""
+    """Return some rows, packed if the vectors are; None without vectors."""
     if isinstance(vectors, ByteRows):
         return vectors.take(rows)
     return None if vectors is None else vectors[rows]
 
 
 def merge_rows(some: Array, others: Array, places: Nodes) -> Array:
-    """Return the rows in some places, counted through one array and then through another."""
+    """Return the rows at some places, which count through `some` first and then through `others`."""
     here = places < len(some)
     merged = np.empty((len(places), *some.shape[1:]), np.result_type(some, others))
     merged[here] = some[places[here]]

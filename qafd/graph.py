@@ -88,7 +88,7 @@ class Scratch:
 
 
 class NodeColumns(TypedDict, total=False):
-    """What a graph knows of its nodes besides their ids.
+    """The columns of a graph's nodes besides their ids.
 
     Parameters
     ----------

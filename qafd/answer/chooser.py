@@ -63,7 +63,8 @@ class Candidate:
         return _QUESTION.search(self.text) is not None and not is_row(self.text)
 
     def find_speaker(self, names: Iterable[SentenceName]) -> SentenceName | None:
-        """Return the one of some names that opens its line with a colon, None where it says so itself."""
+        """Return the name before a colon at the start of its line; None without one, or if the sentence
+        has it."""
         line = self.passage.text[self.passage.text.rfind("\n", 0, self.start) + 1:self.start]
         label, colon, _ = _STAMP.sub("", line).partition(": ")
         return next((name for name in names if colon and name.text == label), None)
@@ -93,7 +94,7 @@ class ChoiceModel:
     chance: Floats
 
     def log_probability(self, table: Floats) -> float:
-        """Return that of the first of some sentences, among all, by their features, shape (s, k)."""
+        """Return the log-probability of the best of some sentences by their features, shape (s, k)."""
         scores = table @ self.weights
         return float(scores.max() - np.logaddexp.reduce(scores))
 

@@ -71,8 +71,11 @@ def find_claims(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def find_uncited(text: str) -> list[str]:
-    """Return the paragraphs and items of a text that cite nothing, and of the others what stands behind the
-    sentence of the last citation; without headings and openings of lists."""
+    """Return the parts of a text without a citation, except headings and openings of lists.
+
+    A part is a paragraph or item that cites nothing, or the end of one after its last cited
+    sentence.
+    """
     uncited = []
     for line in (line.strip(" *#>-") for line in text.split("\n")):
         rest = line

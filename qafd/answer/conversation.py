@@ -116,7 +116,7 @@ def _without_parts(names: Sequence[str]) -> list[str]:
 
 
 def follow_up(typed: str, said: Sequence[Exchange], client: LLM | None = None) -> FollowUp:
-    """Return a follow-up to the last of some turns as a question of its own.
+    """Return a follow-up to the last of some turns as a complete question.
 
     Without a model, or when it fails, "And X?" is the last question about X, and a question that
     refers back gets the names that the last turn was about; one that does neither stays.

@@ -178,7 +178,7 @@ def recovery_points(experiment: "Experiment") -> "Figure":
 
 
 def separation_points(experiment: "Experiment") -> "Figure":
-    """Draw for each draw the smallest weight inside R and the largest across its boundary, Lemma 6."""
+    """Plot the smallest weight inside R and the largest across its boundary for each draw, Lemma 6."""
     figure = _new(300, {"title": "draw"}, {
         "title": "edge weight w (logarithmic)", "type": "log", "exponentformat": "power"},
         legend=ABOVE)

@@ -144,7 +144,7 @@ def read_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def quote_row(cells: Iterable[tuple[str, str]], asked: int, number_html: str) -> str:
-    """Build a row of a table as one of its own, a column a line: the asked cell marked, the source behind."""
+    """Build a table with a line for each column of a row: the asked cell marked, the source last."""
     rows = ""
     for place, (column, value) in enumerate(cells):
         html = f"<mark>{safe(value, 300)}</mark>" if place == asked else safe(value, 300)

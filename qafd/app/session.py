@@ -141,7 +141,7 @@ def put_next(key: str, value: object) -> None:
 
 
 def value_of(key: str, default: T) -> T:
-    """Return the value of a widget: its own, the link's, the kept one, or the default."""
+    """Return the value of a widget: from the session, the link, an earlier visit, or the default."""
     if key in st.session_state:
         return cast("T", st.session_state[key])
     if key in st.query_params:

@@ -306,9 +306,9 @@ class Gathered:
             self.first, self.evidence = (chunk.document, chunk.start, chunk.id), chunk.text[start:end]
 
     def change(self, gone: "Gathered", fresh: "Gathered") -> "Gathered":
-        """These sums without those of some passages and with those of others.
+        """Return these sums without the `gone` passages and with the `fresh` ones.
 
-        Where the first passage is among those that are gone, there is none here: it has to be sought.
+        If the first passage is gone, the result has none, and the caller has to look for it.
         """
         names = Counter(self.names)
         names.subtract(gone.names)

@@ -118,7 +118,7 @@ def compare(db: Location | None, question: str, methods: str, budget: int, asked
 
 
 def _read_compared(knowledge: KnowledgeGraph, methods: str) -> dict[str, Any]:
-    """Return the methods to compare; one of ours without parameters begins with the question's own mass."""
+    """Return the methods to compare, ... for ours without parameters, which get the suggested mass."""
     return {name: ... if is_method(name) else method
             for name, method in read_columns(knowledge, methods).items()}
 

@@ -1,4 +1,4 @@
-"""Documents and graphs in, what the workspace holds then, and what that has cost."""
+"""Commands that index and import, show the state of a workspace, and sum up costs."""
 
 import json
 import os

@@ -234,7 +234,7 @@ def _answer_lines(result: AnswerResult, grades: Opinions | None) -> Iterator[str
 
 
 def _measure_lines(scores: Sequence[AnswerScore]) -> Iterator[str]:
-    """Yield a line a method: what is measured of its answers, and what they cost on average."""
+    """Yield one line per method: the measures of its answers and their mean costs."""
     measured: dict[str, None] = {}
     for score in scores:
         measured |= dict.fromkeys(score.means)
@@ -295,7 +295,7 @@ def _workspace(asked: QuestionSet, source: str, file: Path | None, db: Location 
 
 
 def _table_lines(result: Evaluation) -> Iterator[str]:
-    """Yield one line per method for what it found, one for what else there is; then the differences."""
+    """Yield one line per method for the passages found, one for its costs, and then the differences."""
     yield f"{count(len(result.questions), 'question')}, {count(result.passages, 'passage')}"
     found: Rows = [("found", "R@2", "R@5", "R@10", "P@5", "F1@5", "all@5", "MRR", "95% of R@5")]
     cost: Rows = [("retrieved", "nodes", "tokens", "ms")]

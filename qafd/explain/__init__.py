@@ -232,8 +232,8 @@ class Explanation:
     def why_not(self, node: str, nodes: int = 4000) -> WhyNot:
         """Explain why a node is not retrieved, with the shortest change that would retrieve it.
 
-        With further questions this is about the nearest diffusion. The search for
-        the mass at which it enters ends when more than `nodes` are retrieved.
+        With further questions it explains the diffusion in which the node comes nearest. The search
+        for the mass at which it enters ends when more than `nodes` are retrieved.
 
         Raises
         ------

@@ -153,8 +153,10 @@ class _ChainSearch:
 
     def _read(self, chunks: set[str], mentions: dict[tuple[str, int], list[SentenceName]], store: Workspace
               ) -> None:
-        """Read the sentences of some passages, of which some have `mentions`, and of those
-        that relations rest on."""
+        """Read the sentences of some passages, and of those that support relations.
+
+        `mentions` are the names already known in some of them.
+        """
         inside = [edge for edge in store.graph.edges(self._names, "relation")
                   if {edge.source, edge.target} <= self._names.keys()]
         self._labels = {frozenset((self._names[edge.source], self._names[edge.target])): edge

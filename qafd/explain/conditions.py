@@ -35,8 +35,11 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class AnswerConditions:
-    """An answer with its conditions: of `wanted` that are not negated it meets `met` by a relation,
-    and `perhaps` by a sentence or passage that has both names."""
+    """An answer with its conditions.
+
+    Of the `wanted` conditions without negation, a relation meets `met`, and a sentence or passage
+    that has both names may meet `perhaps` more.
+    """
 
     id: str
     name: str

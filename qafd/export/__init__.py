@@ -154,7 +154,7 @@ def _answer_lines(answer: "Answer | None") -> list[str]:
 
 
 def _quote_row(sentence: "Sentence") -> str:
-    """Write a row of a table as one of its own, a column a line, with the asked cell marked."""
+    """Write a row of a table as a table with a line for each column, the asked cell marked."""
     rows = []
     for place, (column, value) in enumerate(sentence.cells):
         shown = escape(_clean_text(value, 4000))

@@ -120,7 +120,8 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     Raises
     ------
     ParameterError
-        A seed is no node, a number is no number or out of its range, or the graph is not one.
+        A seed is not a node, a value is not a number or out of range, or `G` is not a networkx
+        graph.
 
     Examples
     --------

@@ -18,7 +18,7 @@ ROOM = 255 - len(" (1000000)")  # characters of a name that leave room for its n
 
 @dataclass(frozen=True)
 class Given:
-    """A file, what it is called alone, and what it is called with its folder in front."""
+    """A file with its name, and its longer name that begins with its folder."""
 
     name: str
     longer: str

@@ -31,7 +31,7 @@ Place = tuple[int, int]
 
 
 class _Ground:
-    """A passage, and what is found in it: mentions by the local rules, and those of a model's names."""
+    """A passage with the mentions that the local rules find in it, and those of a model's names."""
 
     def __init__(self, chunk: Chunk, local: Extraction) -> None:
         self._chunk, self._local = chunk, local

@@ -29,7 +29,7 @@ _LIGHTRAG = ("graph_chunk_entity_relation.graphml", "kv_store_text_chunks.json")
 def read_graph(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 ) -> tuple[str, ImportedGraph]:
-    """A name for the graph in some files, and what they hold together.
+    """Return a name for the graph in some files, and the graph.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class GraphChange:
         return nodes
 
     def _entities(self, keys: Iterable[str]) -> tuple[dict[str, dict[int, KeyPart]], list[Reading]]:
-        """Those of some keys that are entities, what each of their passages says, these in order."""
+        """Return the keys that are entities with the facts in each passage, and these passages in order."""
         found: dict[str, dict[int, KeyPart]] = {}
         for key, bodies in self._postings.bodies("part", keys).items():
             parts = {number: unpack_part(body) for number, body in bodies.items()}

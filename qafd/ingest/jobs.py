@@ -125,7 +125,7 @@ def _is_left(file: File) -> bool:
 
 
 def cancel(store: Workspace, job: int) -> None:
-    """Ask for the end of a job; one that has not begun ends at once."""
+    """Ask a job to stop; a job that has not begun is cancelled at once."""
     with store.transaction():
         if store.queue.cancel(job):
             store.files.cancel(store.queue.files(job))

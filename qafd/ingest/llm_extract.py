@@ -46,7 +46,7 @@ class ModelReading:
 
 @dataclass(frozen=True)
 class _Heard:
-    """The records of some passages, of which those from place `cut` on may lack some."""
+    """The records of some passages; from place `cut` on they may be incomplete."""
 
     records: Sequence[Records]
     cut: int
@@ -57,7 +57,7 @@ Pair = tuple[Chunk, Extraction]
 
 
 class ModelExtractor:
-    """Prompt 1 over some passages; what is no record, or not in its passage, is dropped.
+    """Reader of passages by Prompt 1; it drops lines that are not records or not in their passage.
 
     The rest is added to the local reading of the same passage, see `qafd.ingest.grounding`. A reply that
     names nothing in the passages is shown to the model once more; a passage of several that it leaves out

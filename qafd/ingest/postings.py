@@ -194,7 +194,7 @@ class Facts:
         return touched
 
     def _names_among(self, keys: set[str]) -> set[str]:
-        """Those of some keys that what passages claim of them makes names that are looked for."""
+        """Return those of some keys that are searched as names, because of what passages claim of them."""
         present = self._postings.find_present
         # of a frequent key that is claimed surely nothing else is sought, which would read all its facts
         names = present("key", keys, SURE)
@@ -326,6 +326,6 @@ def note_names(store: Workspace, keys: Iterable[str]) -> None:
 
 
 def keep_signs(store: Workspace, gone: Collection[str] = (), fresh: Collection[str] = ()) -> None:
-    """Keep the signs of names that came, forget those of names that went; of all where none are kept."""
+    """Store the signs of fresh names and delete those of gone names; store all if none are stored."""
     keys, names = store.graph.entity_names(fresh if store.names.has_signs() else None)
     store.names.put_signs(gone, keys, signs_of(names))

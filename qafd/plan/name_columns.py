@@ -56,7 +56,7 @@ class NameColumns:
 
     @classmethod
     def build(cls, graph: Graph, known: "KnownNames | None" = None) -> "NameColumns":
-        """Return the names of a graph; what is known of some is not computed again."""
+        """Return the names of a graph; it reuses what `known` has of some."""
         known = known or KnownNames({}, {})
         rows: Nodes = np.flatnonzero(graph.kinds == "entity")
         names = pick(graph.names, rows)

@@ -225,7 +225,7 @@ class Retrieval:
 
     @property
     def unsure(self) -> bool:
-        """Return True if nothing was found, or by a question that names nothing for sure."""
+        """Return True if nothing was retrieved or the question has no sure name."""
         share = self.named_share
         return not self.nodes or (share is not None and share < SURE)
 

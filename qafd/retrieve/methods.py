@@ -106,7 +106,7 @@ def method_by(method: str | Retriever, params: Mapping[str, Any], graph: Graph) 
 
 
 def label_of(text: str) -> str:
-    """Return the label of a method written as for `read_methods`; else the text itself."""
+    """Return the label of a method written as for `read_methods`; the text itself if it names none."""
     spec = _SPEC.fullmatch(text)
     try:
         name = canonical(spec["method"] if spec else text)

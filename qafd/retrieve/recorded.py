@@ -198,7 +198,7 @@ def _read_span(span: Mapping[str, Any], where: str) -> Iterator[tuple[str, Recor
 
 
 def _text_in(value: Any, keys: tuple[str, ...]) -> str:
-    """Return a text, or of a JSON object in it the text under one of some keys."""
+    """Return a text; if it is a JSON object, the text under the first of `keys` that it has."""
     inner = _parse(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     if isinstance(inner, Mapping):
         return _first_text(inner, keys) or storable(str(value)[:LONGEST])

@@ -216,7 +216,8 @@ class Match:
 
 
 def match(passages: Passages, plan: QueryPlan) -> Match:
-    """Return dense and lexical scores of all passages for a question; those of the last one are kept."""
+    """Return dense and lexical scores of all passages for a question; those of the last question are
+    cached."""
     if passages.matched is None or passages.matched[0] is not plan:
         passages.matched = plan, _match(passages, plan)
     return passages.matched[1]

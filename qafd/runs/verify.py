@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """Result of a check: `ok`, and the proved facts or each fault."""
+    """Result of a check: `ok`, and the proved facts or the faults found."""
 
     ok: bool
     findings: tuple[Finding, ...]

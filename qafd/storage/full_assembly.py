@@ -81,8 +81,7 @@ class LogSlice:
         return self._raws()
 
     def passages(self) -> Iterator[tuple[Chunk, Extraction, Alias]]:
-        """Each passage with what it states as edits let it be understood, and what keys stand for in its
-        document."""
+        """Yield each passage with its extraction after edits, and the aliases of its document."""
         extractions = apply_edits(self.raws, self._edits)
         documents: dict[str, list[Extraction]] = {}
         for chunk, extraction in zip(self.chunks, extractions, strict=True):

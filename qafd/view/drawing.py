@@ -23,8 +23,7 @@ _HOPS = (ReasonKind.ONE_HOP, ReasonKind.RELATION_END)
 
 @dataclass(frozen=True)
 class Idiom:
-    """A shape over some nodes: a hull around a community, a ring around those within some hops of
-    the seeds, or a ribbon along a path.
+    """A shape over some nodes: the hull of a community, a ring around seeds, the ribbon of a path.
 
     `nodes` are ids, of a ribbon in the order of its path; `title` is the name of a community,
     `number` the hops of a ring or the place of a path.

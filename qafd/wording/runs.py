@@ -40,7 +40,7 @@ def say_settings(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def say_imported(done: "Imported", name: str) -> list[str]:
-    """Word what was imported as runs, and what was left out."""
+    """Word the result of an import of runs: the runs, and the records left out."""
     if len(done.ids) == 1 and not done.results:
         return [f"saved as {done.ids[0]}"]
     sentences = [f"{count(len(done.ids), 'question')} of {name} saved, with {count(done.results, 'result')}."]

@@ -233,7 +233,7 @@ def remarks_on(knowledge: KnowledgeGraph, node: str, other: str = "") -> None:
 
 
 def draw_remarks(entries: Sequence[Remark], first: int = 1) -> None:
-    """Draw remarks; the `first` shown, the rest folded."""
+    """Draw remarks: the first `first` open, the rest folded."""
     if entries:
         st.html("".join(map(remark, entries[:first])))
     if more := entries[first:]:

@@ -86,7 +86,7 @@ def answer_tables(name: str, data: bytes, limits: Limits) -> bytes:
 
 
 def answer_page(data: bytes, page: int, quotes: Sequence[str], limits: Limits) -> bytes:
-    """Return the encoded reply to a PDF of which a page is to be drawn."""
+    """Return the encoded reply to a request to draw a page of a PDF."""
     return _guard(lambda: {
         "image": base64.b64encode(draw_page(data, page, quotes)).decode()}, limits)
 

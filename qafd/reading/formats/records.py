@@ -153,7 +153,7 @@ def _from_records(kind: str, name: str, records: list[Any], limits: Limits
 
 
 def _paragraphs(record: Any) -> Iterator[str]:
-    """Yield the lines of a record; those of each record in a list of it are a paragraph of their own."""
+    """Yield the lines of a record, and then a paragraph for each record in a list of it."""
     lists = {}
     if isinstance(record, dict):
         lists = {key: value for key, value in record.items() if _is_records(value)}

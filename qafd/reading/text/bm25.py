@@ -73,8 +73,11 @@ class Bm25:
                    counted.indices.astype(np.int32), counted.data, lengths)
 
     def merge(self, other: "Bm25", places: Nodes) -> "Bm25":
-        """Return the index of the passages in some places, (c,), counted through this one and then through
-        another; those of each in their order."""
+        """Return the index of the passages at `places`, shape (c,), in this order.
+
+        Places count the passages of this index first and then those of `other`; each index's own
+        passages keep their order.
+        """
         at = [self.vocabulary.place_of(word) for word in other.vocabulary]
         added = [(place, word) for place, word in zip(at, other.vocabulary, strict=True)
                  if self.vocabulary[place:place + 1] != [word]]

@@ -214,7 +214,7 @@ class _Builder:
         self._report, self._stopped = report, stopped
 
     def build(self, names: Sequence[str], writer_of: Callable[[str], Writer]) -> tuple[str, ...]:
-        """Build some layers, each with a writer of its own; the names of those that were built."""
+        """Build some layers, each with its own writer, and return the names of those that were built."""
         store = self._store
         if not names:
             return ()

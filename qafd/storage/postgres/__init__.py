@@ -98,11 +98,11 @@ class PostgresWorkspace(Workspace):
         self.lease = PostgresLease(schema)
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted in the tables; what the server archives is its own."""
+        """Remove every byte of deleted rows from the tables; the server's archives are not touched."""
         self.compact()
 
     def count_anew(self) -> None:
-        """Have the server count at once what it would count within a minute or so."""
+        """Update the server's statistics at once instead of within a minute or so."""
         with translate_errors(self._schema.name):
             self._schema.connection.command(f"ANALYZE {', '.join((*TABLES, 'words'))}")
 

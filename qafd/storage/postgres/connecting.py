@@ -29,7 +29,7 @@ Psycopg = psycopg.Connection[tuple[Any, ...]]
 
 
 class TextDumper(StrDumper):
-    """Texts as such, not as of unknown type; what PostgreSQL cannot hold is no text it has."""
+    """Dumper of texts with the type text; characters that PostgreSQL cannot store become U+FFFD."""
 
     def dump(self, obj: str) -> Any:
         """The bytes of a text."""

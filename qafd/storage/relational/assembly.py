@@ -61,7 +61,7 @@ class SqlAssembly(Part):
         return differences
 
     def hubs(self, keys: Iterable[str]) -> dict[str, Gathered]:
-        """The sums that are kept of some of these keys."""
+        """Return the stored sums of these keys."""
         with self._file.reading() as connection:
             return {key: _hub_of(counts, sums) for key, counts, sums in connection.execute(
                 "SELECT key, counts, sums FROM hubs WHERE key IN (SELECT value FROM json_each(?))",

@@ -146,7 +146,7 @@ class Part:
             return connection.execute(sql, values).fetchall()
 
     def _row(self, sql: str, *values: Any) -> Any:
-        """The first of what a statement finds, None for nothing."""
+        """Return the first row that a statement finds, None if there is none."""
         with self._file.snapshot() as connection:
             return connection.execute(sql, values).fetchone()
 

@@ -1,4 +1,4 @@
-"""The graph of the tables as arrays, with the vectors that follow from what else is kept."""
+"""The graph of the tables as arrays, with the vectors that follow from the other tables."""
 
 import json
 import sys
@@ -109,7 +109,7 @@ class _LoadedEdges:
 
 @dataclass(frozen=True)
 class _LoadedNodes:
-    """The nodes, row by row: what is used their table, and their own vectors, packed, (n, d).
+    """The nodes, row by row: columns of their table, and their own vectors, packed, (n, d).
 
     `told` has the vectors of what models say, by row.
     """

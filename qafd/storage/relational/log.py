@@ -148,7 +148,7 @@ class SqlLog(Part):
         return self._number("log_revision")
 
     def read(self, documents: Iterable[str] | None = None) -> Log:
-        """The live log, of all or some documents: what the graph is a function of."""
+        """Return the live log of all or some documents; the graph is a function of it."""
         some = "" if documents is None else (
             "WHERE document IN (SELECT value FROM json_each(?)) ")
         wanted = () if documents is None else (to_json(documents),)
@@ -392,7 +392,7 @@ class SqlLedger(Part):
             f"OR {WRITTEN})", names, names)[0])
 
     def forget_replies(self, documents: Iterable[str]) -> None:
-        """Drop what models write of these documents; what it cost stays in the ledger."""
+        """Delete the replies of models about these documents; their costs stay in the ledger."""
         names = to_json(documents)
         self._write(
             "UPDATE llm_calls SET reply = '', key = '', document = '', chunk = '', "

@@ -220,8 +220,10 @@ class SqlNames(Part):
 
     def beginning(self, words: Iterable[str], pairs: Iterable[tuple[str, str]],
                   branches: Iterable[str]) -> set[str]:
-        """The names of one of these words, the longer ones that begin with one of these
-        pairs, and one name for each of the `branches` with which any begins."""
+        """Return the names that are one of `words`, and those that begin with one of `pairs`.
+
+        Of the `branches`, it adds one name for each with which any name begins.
+        """
         with self._file.snapshot() as connection:
             # The planner would read all names for each word instead.
             rows = connection.execute(
@@ -281,7 +283,7 @@ class SqlNames(Part):
         return self._row("SELECT 1 FROM signs LIMIT 1") is not None
 
     def put_signs(self, gone: Iterable[str], keys: Sequence[str], codes: Codes) -> None:
-        """Forget the signs of some names, and keep those of others, shape (k, b)."""
+        """Delete the signs of `gone` names, and store those of `keys`, shape (k, b)."""
         blocks: dict[int, dict[str, bytes | None]] = {}
         for key in gone:
             blocks.setdefault(_block_of(key), {})[key] = None

@@ -1,4 +1,4 @@
-"""The queue of jobs: what waits, what is at work, what came of it."""
+"""The queue of jobs: waiting, running and finished ones."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -83,7 +83,8 @@ class SqlQueue(Part):
         return self._jobs(f"WHERE state IN {_OPEN} ORDER BY id")
 
     def files(self, job: int, foreign: Collection[int] = ()) -> tuple[str, ...]:
-        """The unfinished files of a job, and those that no other open or `foreign` job will finish."""
+        """Return the unfinished files of a job, and those that no other open or `foreign` job will
+        finish."""
         return tuple(row[0] for row in self._rows(
             f"SELECT name FROM files WHERE {_UNREAD} AND (job = ? OR NOT EXISTS "
             f"  (SELECT 1 FROM jobs WHERE id = files.job AND (state IN {_OPEN} OR id IN "

@@ -277,7 +277,7 @@ class Workspace(ABC):
         self.scrub()
 
     def take(self, other: "Workspace") -> None:
-        """Hold what another workspace holds, in the place of what is here."""
+        """Replace all contents by those of another workspace."""
         copy_tables(other._tables, self._tables)
 
     def renew(self) -> None:
