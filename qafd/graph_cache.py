@@ -271,7 +271,7 @@ class Merge:
 
     @classmethod
     def of(cls, old: Graph, fresh: Graph, moved: Nodes) -> Self:
-        """Return the merge of an old graph and the nodes that have changed, those that are gone by number."""
+        """Return the merge of an old graph and its changed nodes; deleted ones are given by number."""
         numbers = [hash_numbers(graph.ids) for graph in (old, fresh)]
         kept = np.flatnonzero(~np.isin(numbers[0], moved))
         merged = np.concatenate([numbers[0][kept], numbers[1]])

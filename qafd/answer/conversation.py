@@ -110,7 +110,7 @@ def _whole(name: str) -> re.Pattern[str]:
 
 
 def _without_parts(names: Sequence[str]) -> list[str]:
-    """Return the names without those that stand in a longer one."""
+    """Return the names that are not part of a longer one."""
     return [name for name in names
             if not any(name != other and _stands_in(name, other) for other in names)]
 

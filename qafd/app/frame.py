@@ -95,7 +95,7 @@ def _say_what_cannot_be_written() -> None:
 
 @dataclass(frozen=True)
 class Shortcut:
-    """One or more keys and their effect, which `assets/shortcuts.js` has."""
+    """Keys and their effect, which `assets/shortcuts.js` implements."""
 
     keys: tuple[str, ...]
     what: str

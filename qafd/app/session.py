@@ -227,7 +227,7 @@ def in_store(knowledge: "KnowledgeGraph", do: Callable[["Workspace"], T]) -> T:
 
 
 def recall(name: str, key: object) -> Any:
-    """Return the result of `remember` under a name, None where its key is another."""
+    """Return the result of `remember` under a name, None if its key has changed."""
     of, result = session().results.get(name, (None, None))
     return result if of == key else None
 

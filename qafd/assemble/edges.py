@@ -84,10 +84,10 @@ def signs_of(names: Vectors) -> Codes:
 
 
 def may_be_near(codes: Codes, asked: Vectors) -> Nodes:
-    """The rows of codes whose names may have a cosine of 0.8 or more to one that is asked for.
+    """Return the rows of codes whose names may have a cosine of 0.8 or more with an asked name.
 
-    By the triangle inequality of angles no such name is missing: it is at most as far from a name
-    as its signs are from it, and its own vector from its signs.
+    No such name is missing: by the triangle inequality, the angle to a name is at least the angle
+    to its signs minus the angle between the name and its signs.
 
     Parameters
     ----------

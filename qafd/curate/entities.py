@@ -267,7 +267,7 @@ def _alike(store: Workspace) -> list[Pair]:
 
 
 def _one_letter(known: Iterable[str]) -> Iterator[Pair]:
-    """Return the keys that one letter more, less or other makes equal."""
+    """Yield the pairs of keys that differ by one added, missing or other letter."""
     near: dict[str, list[str]] = defaultdict(list)
     for key in known:
         if len(key) >= SHORT:

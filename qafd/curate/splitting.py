@@ -67,7 +67,7 @@ def _chunks_of(store: Workspace, passages: Iterable[str]) -> tuple[str, ...]:
 
 
 def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> int:
-    """Make an entity the one called `name` in some of its passages; return the number of the edit.
+    """Split an entity: in some passages it becomes `name`. Return the number of the edit.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> i
     Raises
     ------
     ParameterError
-        There is no such entity, `name` is no other name or hidden, or the passages are none or all of
-        those of the entity.
+        There is no such entity, `name` is its own name or hidden, or `passages` are none or all of
+        its passages.
     """
     one = entity(store, known)
     name, chosen = " ".join(name.split()), sorted(set(passages))

@@ -172,7 +172,7 @@ class _Run:
         return self.near[v]
 
     def _add(self, u: int, amount: float) -> None:
-        """Give u mass, and line it up when this makes it overfull."""
+        """Add mass to u, and queue u if it is now overfull."""
         was_over = self.mass[u] > self.sink[u]
         self.mass[u] += amount
         over = self.mass[u] - self.sink[u]

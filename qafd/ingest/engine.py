@@ -146,7 +146,7 @@ class Workers(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let the workers go; what they were reading is dropped."""
+        """End the workers; the batches that they were reading are dropped."""
 
     @abstractmethod
     def _room(self) -> int:

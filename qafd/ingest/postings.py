@@ -61,7 +61,7 @@ class Touched:
     pairs: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, facts: Iterable[tuple[str, str]]) -> None:
-        """Note what facts that are new, other or gone say something of."""
+        """Record the keys and pairs that added, changed or deleted facts are about."""
         for kind, term in facts:
             if kind == "part":
                 self.keys.add(term)

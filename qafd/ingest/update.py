@@ -38,9 +38,9 @@ class GraphUpdate:
     """An assembly of the graph; `stopped` is asked between batches, True ends it unfinished.
 
     Vectors that are not stored are computed, so this also completes a change of the embedder.
-    They are stored batch by batch: what ends this run, the next one goes on after the last. Between
-    two parts of a run (not `final`) no facts are kept, since the next part is most of the log. Of a whole
-    log about `at_once` passages are in memory at a time.
+    They are stored batch by batch, so that the next run continues after the last stored batch.
+    Between two parts of a run (not `final`) no facts are kept, since the next part is most of the
+    log. Of a whole log about `at_once` passages are in memory at a time.
     """
 
     store: Workspace

@@ -81,7 +81,7 @@ class NameColumns:
             TextBlock.of([opening for opening, _ in openings]), _column(at for _, at in openings))
 
     def names_in(self, graph: Graph) -> "KnownNames":
-        """Return what was computed for the names of a graph that these are the columns of."""
+        """Return the values already computed for the names of the graph of these columns."""
         keys = zip(pick(graph.names, self.shown), self.keys, strict=True)
         return KnownNames(dict(keys), dict(zip(self.typed.pick(self.opened), self.openings, strict=True)))
 

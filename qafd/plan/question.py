@@ -78,7 +78,7 @@ class QuestionParse:
 
     @cached_property
     def named(self) -> tuple[Phrase, ...]:
-        """Names by the look of them: runs of words with a capital, without a request before them."""
+        """Names by their form: runs of words with a capital, without a request before them."""
         requests = self.asking_words | _requesting()
         found = []
         for phrase, is_term in self._found:

@@ -21,7 +21,7 @@ SMALL = 0.8  # how much a name in small letters counts, which may be a word like
 
 @dataclass(frozen=True)
 class LinkedNode:
-    """The graph row of a known node, why it is that, and how sure this is, above 0 and at most 1.
+    """The graph row of a known node, the reason for the link, and its certainty in (0, 1].
 
     `others` are rows of names that do as well, `namesakes` further rows of the same names: a row
     related to any of them meets a condition.

@@ -253,8 +253,10 @@ class _Search:
         return {number: rows[conditions[number].target] for number in wanted}
 
     def _exact(self) -> dict[int, dict[int, int]]:
-        """Return by answer the other end of each condition, where all are met, at the strongest
-        level at which any row meets all."""
+        """Return the other end of each condition, for each answer that meets all conditions.
+
+        The level of evidence is the strongest at which any row meets all.
+        """
         met: dict[int, dict[int, int]] = {}
         conditions = self._query.conditions
         everything = np.flatnonzero(self._evidence.graph.kinds == "entity")

@@ -205,7 +205,7 @@ class DatabaseQuestion:
 
 @dataclass(frozen=True)
 class _Relations:
-    """The edges of a schema, as an explanation asks a store for them."""
+    """The edges of a schema, with the methods of a store that explanations call."""
 
     all: list[Edge]
 

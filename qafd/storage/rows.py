@@ -161,8 +161,7 @@ class Evidence:
 class Head:
     """Metadata of a document; `pages` is 0 if its format has none.
 
-    `original` is whether the bytes of its file are stored, which are dropped when it was read
-    and is no PDF.
+    `original` is True if the bytes of its file are stored; after reading, only those of PDFs are.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The documents to read: a search over them, and one of them passage by passage."""
+"""The documents to read: a search over all, and one document passage by passage."""
 
 import re
 from collections.abc import Sequence

@@ -128,11 +128,10 @@ def _advance(workspace: str, job: int) -> Advance:  # noqa: ARG001
 
 
 def job_bar(workspace: str, store: Workspace, job: Job) -> tuple[float, str]:
-    """Return the share of a job that is done, and its words: the file at work and the time left.
+    """Return the finished share of a job, and a text with the current file and the time left.
 
-    Files are parsed one by one while passages are read, and the graph is made now and then
-    meanwhile: the bar is that of the passages, with those that are expected in the files not
-    parsed yet.
+    Files are parsed while passages are read, and the graph is updated now and then. So the bar
+    counts passages, with those that are expected in files not parsed yet.
     """
     advance = _advance(workspace, job.id)
     if job.state in ("queued", "paused") or not job.stage:

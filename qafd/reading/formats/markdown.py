@@ -1,7 +1,8 @@
-"""Markdown, rendered to a page and read as one.
+"""Markdown, rendered to an HTML page and read as such.
 
-A line break within a paragraph is a space to Markdown. Here it stays one in a list of fields, and parts
-paragraphs where the upper line is short and no sentence ends it, or where a clause begins.
+In Markdown a line break within a paragraph is a space. Here it stays a line break in a list of
+fields, and it separates paragraphs if the upper line is short and does not end a sentence, or if a
+clause begins.
 """
 
 import re

@@ -73,7 +73,7 @@ def read_page(root: "_Element", draft: DocumentDraft) -> str:
 
 
 def _mark_raised(root: "_Element") -> None:
-    """Part the number of a note and a power from what is before them, in place: "1873 [1]", "10^6"."""
+    """Separate the number of a note, or a power, from the text before it, in place: "1873 [1]", "10^6"."""
     for link in root.iter("a"):
         text = "".join(link.itertext()).strip()
         if "#" in (link.get("href") or "") and _NOTE.fullmatch(text):

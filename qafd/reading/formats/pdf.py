@@ -200,7 +200,7 @@ def _metadata_title(pdf: "PdfDocument") -> str:
 
 
 def _only_bookmark(bookmarks: "list[PdfBookmark]") -> str:
-    """Return the bookmark that all others stand under, or ""; one of several names a part."""
+    """Return the bookmark above all others, "" if there are several, which name parts."""
     top = [bookmark for bookmark in bookmarks if bookmark.level == 0]
     return top[0].get_title() if len(top) == 1 else ""
 

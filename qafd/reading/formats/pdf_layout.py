@@ -78,7 +78,7 @@ class RightToLeft:
         return 3 * len(_RIGHT.findall(plain)) > sum(map(str.isalpha, plain)) > 0
 
     def count_rects(self) -> int:
-        """Return the number of pieces of lines, which wide gaps part."""
+        """Return the number of pieces of lines between wide gaps."""
         return len(self._pieces)
 
     def get_rect(self, number: int) -> Box:

@@ -332,7 +332,7 @@ class WorkspaceSchema(Tables):
         return connecting.damage_error(self.name, error)
 
     def count_on(self, connection: Connection) -> None:
-        """Let new rows have numbers above those that rows were copied with."""
+        """Continue the numbers of new rows above those of copied rows."""
         for table, column in connection.execute(
                 "SELECT table_name, column_name FROM information_schema.columns "
                 "WHERE table_schema = current_schema() AND is_identity = 'YES'").fetchall():

@@ -79,7 +79,7 @@ class SqlAssembly(Part):
                      json.dumps([at[0] for at in rows]))
 
     def put_nodes(self, nodes: Mapping[str, PlacedNode | None]) -> bool:
-        """Let these be the nodes with these ids; None where there is none."""
+        """Write the nodes with these ids; None deletes one."""
         rows: _Rows = dict.fromkeys((hash_number(key),) for key in nodes)
         with self._file.transaction() as connection:
             for row in _node_rows(connection, [node for node in nodes.values() if node]):
@@ -87,7 +87,7 @@ class SqlAssembly(Part):
             return self._revise("nodes", rows, f"number IN {NUMBERS}", to_json_numbers(nodes))
 
     def put_hubs(self, hubs: Mapping[str, Gathered | None]) -> bool:
-        """Let these be the sums of these keys; None where none are kept."""
+        """Write the sums of these keys; None deletes them."""
         rows: _Rows = dict.fromkeys((key,) for key in hubs)
         rows |= {(key,): _hub_row(key, hub) for key, hub in hubs.items() if hub}
         return self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))", to_json(hubs))
@@ -257,7 +257,7 @@ def _upsert(table: str) -> str:
 
 
 def _replace(connection: Connection, table: str, rows: Iterable[Sequence[tuple[Any, ...]]]) -> None:
-    """Make the table hold exactly these rows, which come in batches."""
+    """Replace the rows of the table by these, given in batches."""
     key, rest = _GRAPH_TABLES[table]
     if table == "passages":  # they keep their numbers, which nodes and facts have
         gone = set(connection.execute(f"SELECT {', '.join(key)} FROM {table}"))

@@ -97,7 +97,7 @@ class Tables(ABC):
 
     @abstractmethod
     def count_on(self, connection: Connection) -> None:
-        """Let new rows have numbers above those that rows were copied with."""
+        """Continue the numbers of new rows above those of copied rows."""
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -175,7 +175,7 @@ class SqlDocuments(Part):
             bump(connection, "log_revision")
 
     def undo(self, name: str) -> None:
-        """Bring back what `delete(name)` took away."""
+        """Restore the documents that `delete(name)` removed."""
         with self._file.transaction() as connection:
             # Documents deleted one by one, before their file was, stay deleted.
             back = connection.execute(

@@ -327,7 +327,7 @@ class SqlEdits(Part):
         return tuple(Edit(*row) for row in rows)
 
     def map_merged(self) -> dict[str, str]:
-        """Keys of names that count as another entity's, to the key of that entity."""
+        """Map the keys of merged names to the key of the entity that they count as."""
         return merged_keys(self.all())
 
     def map_added_edges(self) -> dict[Ends, tuple[Edit, ...]]:

@@ -130,7 +130,7 @@ ROWS = 2000  # that are written at once
 
 
 def copy_tables(source: Tables, target: Tables) -> None:
-    """Make a workspace hold what another one holds, but for who works on it."""
+    """Copy all contents of a workspace to another, except its lease."""
     with source.snapshot() as old, target.transaction() as new:
         for table in reversed(TABLES):
             new.execute(f"DELETE FROM {table}")

@@ -84,7 +84,7 @@ def _search(_: Workspace, connection: Connection) -> Iterator[Fault]:
 
 
 def _search_anew(_: Workspace, connection: Connection) -> Iterator[Fault]:
-    """The search index, word by word, against a fresh one over the same passages."""
+    """Compare the search index, word by word, with a fresh one over the same passages."""
     with index_in_memory(connection.execute(
             "SELECT rowid, title, text FROM passages ORDER BY rowid")) as fresh:
         same = _instances(connection) == _instances(fresh) and all(
