@@ -131,7 +131,7 @@ class Written:
 
     @property
     def abstained(self) -> bool:
-        """Return True if the model found no answer in the data; a part without one is no abstaining."""
+        """Return True if the whole reply says that the data has no answer."""
         return words(CITED.sub("", self.text)) == words(ABSENT)
 
     @property
@@ -162,7 +162,7 @@ class Answer:
 
     @property
     def lacks_all(self) -> bool:
-        """Return True where words of the question are in no document and no other sentence is near."""
+        """Return True if words of the question are in no document and no other sentence is near."""
         return self.lacks_name or bool(self.unknown) and self.abstained and not self.beyond
 
     @property

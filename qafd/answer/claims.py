@@ -88,7 +88,7 @@ def find_uncited(text: str) -> list[str]:
 
 
 def find_missing(claim: str, known: str, names: bool = True) -> tuple[str, ...]:
-    """Return the numbers, and the names if wanted, of a statement that a text does not have.
+    """Return the numbers of a statement, and the names if wanted, that a text does not contain.
 
     A name is a word with a capital that does not open the statement.
     """

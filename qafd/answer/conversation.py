@@ -31,7 +31,7 @@ ANSWERED = 3  # names of an answer that a follow-up gets
 
 @dataclass(frozen=True)
 class Turn:
-    """A question that was asked; `typed` is the follow-up that it was made of, "" for none."""
+    """A question that was asked; `typed` is the follow-up that it completes, "" if it was none."""
 
     question: str
     typed: str = ""
@@ -184,8 +184,9 @@ def by_rules(typed: str, before: Exchange) -> FollowUp:
 
 
 def _put_in_place(name: str, before: Exchange) -> str:
-    """Return the last question about another name, year or code in the place of its own, "" where it is not
-    clear of which.
+    """Return the last question with its name, year or code replaced by that of the follow-up.
+
+    It is "" if several could be replaced.
 
     One word with a digit takes the place of the only one, a name that of the only name without a digit; words
     that a preposition opens, as "in 2019", replace only words after the same one.

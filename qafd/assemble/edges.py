@@ -30,7 +30,8 @@ Near = dict[str, dict[str, float]]
 def nearest_names(keys: Sequence[str], names: Vectors, rows: Sequence[int],
                   compared: Callable[[int, int], None] = ignore_progress,
                   most: int = SYNONYMS) -> Near:
-    """For the keys in some rows the `most` nearest ones of all with cosine >= 0.8, nearest first.
+    """Return, for the keys in some rows, the `most` nearest of all keys with cosine >= 0.8, nearest
+    first.
 
     Two names in scripts that the bundled model cannot read must be spelled alike too. For all rows
     it is O(n^2), in blocks.
@@ -66,7 +67,8 @@ def synonym_edges(keys: Iterable[str], near: Near) -> Iterator[Edge]:
 
 
 def signs_of(names: Vectors) -> Codes:
-    """Of each name a bit a number, which is its sign, and how near its vector is to that of signs.
+    """Return the signs of each name's numbers as bits, and the cosine of its vector with these
+    signs.
 
     Parameters
     ----------
@@ -152,8 +154,8 @@ def _nearest(
     u: int, others: Nodes, rough: Vectors,
     named: tuple[Sequence[str], Sequence[bool], Vectors], most: int,
 ) -> Iterator[tuple[int, float]]:
-    """The first `most` of these rows that may be called like row `u`, nearest first, and their
-    cosines.
+    """Yield the first `most` of these rows that may be synonyms of row `u`, nearest first, and
+    their cosines.
 
     `rough`, shape (k,), are their cosines in single precision.
     """

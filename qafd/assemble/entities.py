@@ -34,7 +34,7 @@ NUMBERING = 3  # characters that a line with a name alone may have beside it
 
 
 class Alias(dict[str, str]):
-    """Keys to the key that they stand for in a passage; "" for what is no entity there.
+    """The key that each key stands for in a passage; "" if it is not an entity there.
 
     `names` has the names of entities that an edit split off, by key.
     """
@@ -43,7 +43,7 @@ class Alias(dict[str, str]):
 
 
 def alias_in(document: Mapping[str, str], extraction: Extraction) -> Alias:
-    """Return what keys stand for in a passage, by its document and then by the edits that split."""
+    """Return the aliases of a passage: those of its document, after edits that split entities."""
     split = {key: canonical(name) for key, name in extraction.split.items()}
     alias = Alias(split)
     for key, other in document.items():
@@ -96,7 +96,7 @@ class Claims:
 
 
 class ClaimedNames:
-    """Claims of all passages of a log together: the keys that are names, sought in all texts."""
+    """The claims of all passages of a log: they decide which keys are names, to be searched in all texts."""
 
     def __init__(self) -> None:
         self._claimed = Claims()
@@ -330,8 +330,11 @@ class Gathered:
 
     @property
     def is_hub(self) -> bool:
-        """True if the sums are stored: a sentence and many passages have the name, and no model described
-        it, since descriptions stand in the order of the passages."""
+        """True if the sums are stored: many passages and a sentence have the name, and no model described
+        it.
+
+        Descriptions need the order of the passages.
+        """
         return self.passages > HUB and self.told > 0 and not self.described
 
     @property

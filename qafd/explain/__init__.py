@@ -106,7 +106,7 @@ class RunExplanation:
 
     @cached_property
     def sure(self) -> frozenset[int]:
-        """The rows that are retrieved however much mass the doubtful seeds have, up to what they have.
+        """The rows that are retrieved with any part of the mass of the doubtful seeds.
 
         x is nondecreasing in the source (L is an M-matrix), so the solution without any mass on
         doubtful seeds retrieves these, and the given one all that are possible.
@@ -147,7 +147,8 @@ class RunExplanation:
 
 
 def gather_paths(runs: Sequence[RunExplanation], most: int, row: int | None = None) -> Paths:
-    """Gather the largest paths of mass, or of those that end at a row; of several runs they are numbered."""
+    """Gather the largest paths of mass, or those that end at a row; the paths of several runs are
+    numbered."""
     found: list[ReasoningPath] = []
     total = 0.0
     for number, run in enumerate(runs, 1):

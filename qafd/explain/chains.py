@@ -126,8 +126,10 @@ class _Joint:
 
 
 class _ChainSearch:
-    """The links between names, and the ways over them: those that mass reached, and those of ranked passages,
-    where no mass may be left for more than the passages themselves."""
+    """The links between names, and the ways over them.
+
+    Names are those that mass reached, and those of ranked passages that had no mass to pass on.
+    """
 
     def __init__(self, problem: Problem, streams: Streams, ranking: Sequence[RankedPassage],
                  store: Workspace, end: int | None) -> None:

@@ -54,7 +54,7 @@ class Effect:
 
     @classmethod
     def of(cls, before: Retrieval, after: Retrieval) -> "Effect":
-        """Compare nodes retrieved by one alone, and passages among the first `PASSAGES` of one alone."""
+        """Compare two retrievals: nodes, and passages among the first `PASSAGES`, that only one has."""
         nodes = before.retrieved, after.retrieved
         passages = before.ranking[:PASSAGES], after.ranking[:PASSAGES]
         return cls(before, after, _beyond(*nodes), _beyond(*nodes[::-1]),
@@ -104,7 +104,8 @@ def _pour(problem: Problem, change: Change) -> tuple[Seeds, np.ndarray]:
 
 
 def without_edges(graph: Graph, pairs: Iterable[Pair], nodes: Iterable[int] = ()) -> Graph:
-    """Return the graph without the edges between some pairs of rows, in either order, and at some nodes.
+    """Return the graph without the edges of some pairs of rows, in either order, and without those
+    of some nodes.
 
     Rows stay, so removed nodes are isolated.
     """

@@ -110,7 +110,8 @@ def index(
 
 def _take_lease(held: ExitStack, store: Workspace, names: Sequence[str], patient: Callable[[], bool],
                 progress: Callable[[Progress], None]) -> bool:
-    """Hold the lease of a workspace; whether another process had it, which may have read some files.
+    """Take the lease of a workspace; return True if another process had it and may have read some
+    files.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def _take_lease(held: ExitStack, store: Workspace, names: Sequence[str], patient
 
 
 def _claim(store: Workspace) -> tuple[str, ...]:
-    """The unfinished files; where nothing is to do, the lease is given back in the same breath.
+    """Return the unfinished files; if there are none, release the lease in the same transaction.
 
     Otherwise a file that is added while the run ends would wait for nobody.
     """
@@ -260,7 +261,7 @@ def extend(
 
 
 def _stamp(store: Workspace, models: Models, names: Sequence[str]) -> Sequence[str]:
-    """Note which models read; the files that are to be read, all where another one read them."""
+    """Record the models that read, and return the files to read: all if another model read them."""
     store.vectors.stamp(models.embedder, models.dimension)
     if not store.log.extractor:
         store.log.use_extractor(models.extractor)
@@ -380,7 +381,7 @@ def erase(
     extractor: Callable[[], BatchExtractor] = LocalExtractor,
     embedder: Callable[[], PassageEmbedder] = LocalEmbedder, keys: Keys = NO_KEYS,
 ) -> Footprint:
-    """Remove files or documents for good, and make the graph and the file again without them.
+    """Remove files or documents for good, and rebuild the graph and the file without them.
 
     Afterwards their text is neither in the workspace nor in what SQLite, upgrades and workers keep
     next to it. What a file system or a disk remembers of overwritten files is beyond this.

@@ -1,4 +1,4 @@
-"""A model's records to the log entry of a passage, as far as the passage bears them out."""
+"""Turn a model's records into the log entry of a passage, as far as the passage confirms them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

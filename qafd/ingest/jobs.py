@@ -156,7 +156,7 @@ def needs_worker(store: Workspace, keys: Keys = NO_KEYS) -> bool:
 
 
 def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
-    """Start a worker in a process of its own; when there is one already, it ends by itself.
+    """Start a worker in its own process; if there is one already, the new one ends by itself.
 
     What it complains about goes to a file next to the workspace, named like it plus ".log", after
     what earlier ones did. The address of the workspace and the keys of model endpoints go
@@ -188,7 +188,7 @@ def start_worker(location: Location, keys: Keys = NO_KEYS) -> None:
 
 
 def _log(file: Path) -> BinaryIO:
-    """The log of workers, opened to go on under a line with the time; old parts of it are left."""
+    """Open the log of workers to continue below a line with the time; only its newer part is kept."""
     log = file.open("ab")
     if log.tell() > LOG_SIZE:
         kept = file.read_bytes()[-LOG_SIZE // 2:]

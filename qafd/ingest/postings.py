@@ -71,7 +71,7 @@ class Touched:
 
 
 def changed_documents(store: Workspace, edits: Sequence[Edit]) -> set[str] | None:
-    """The documents that the next graph reads otherwise than this one; None where all may be."""
+    """Return the documents that the next graph reads differently; None if all may be."""
     state = store.postings.state()
     if state is None or state.get("rules") != RULES or state["extractor"] != store.log.extractor or (
             state["embedder"] != store.vectors.embedder[0]):
@@ -172,8 +172,10 @@ class Facts:
         return self._by_document(self._store.log.read(documents)) if documents else {}
 
     def _take_alone(self, read: Documents, touched: Touched) -> set[str]:
-        """Take in what follows from documents alone; the keys that are claimed, or written small,
-        otherwise than before."""
+        """Store the facts that follow from documents alone.
+
+        Return the keys that are claimed or written in small letters differently than before.
+        """
         changed: set[tuple[str, str]] = set()
         numbers = self._postings.rows(read)
         for some in read.values():

@@ -61,7 +61,8 @@ class GraphUpdate:
             return False
 
     def _follow(self) -> bool | None:
-        """Make again what the last changes touch, see `qafd.ingest.incremental`; None where that is most."""
+        """Rebuild what the last changes touch, see `qafd.ingest.incremental`; None if that is most of the
+        graph."""
         store, model = self.store, self.engine.models.embedder
         while True:
             with store.snapshot():
@@ -165,7 +166,7 @@ class GraphUpdate:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """No search for cycles of objects, of which records have none; for them it takes longer than the work.
+    """Pause the search for cycles of objects: records have none, and it takes longer than the work.
 
     That is so for all threads of the process meanwhile, which a worker has to itself.
     """

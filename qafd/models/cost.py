@@ -127,7 +127,7 @@ class Meter:
             self.shared.settle(reserved, real, day)
 
     def check_prices(self, name: str, price: Price | None) -> None:
-        """Raise ParameterError where a cap in dollars cannot count a model, for want of a price."""
+        """Raise ParameterError if there is a cap in dollars and the model has no price."""
         capped = [meter.cap.cost for meter in (self, self.shared) if meter is not None]
         if price is None and any(cost is not None for cost in capped):
             raise ParameterError(f"there is no price for {name}, so its cost cannot be "
@@ -250,7 +250,7 @@ def useful(reply: Reply) -> bool:
 
 
 def keep_readable(client: LLM, read: Callable[[str], object]) -> LLM:
-    """Let a metered model store only replies that can be read, so that others are asked for again.
+    """Let a metered model store only readable replies, so that it asks for the others again.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ Count = tuple[int, int]
 
 @dataclass(frozen=True)
 class EmbeddingPlan:
-    """The most that vectors from an endpoint take: a passage, once more as its sentences, and its names."""
+    """The highest cost of vectors from an endpoint: each passage, its sentences and its names."""
 
     tokens: int
     cost: float | None

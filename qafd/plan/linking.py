@@ -159,8 +159,11 @@ class Names:
         return next((one.key for one in self.candidates(name, lambda: vector, ways)), None)
 
     def bearers(self, word: str) -> list[str]:
-        """Return the keys of the entities whose names of several words begin or end with a canonical one: of
-        "Pavel" all who are called so; of a word of the dictionary none."""
+        """Return the keys of the entities whose names begin or end with a word, as "Pavel Novak" with
+        "Pavel".
+
+        A word of the dictionary finds none.
+        """
         typed = as_typed(word)
         if " " in typed or len(typed) < SHORTEST or is_in_dictionary(typed):
             return []
@@ -173,8 +176,9 @@ class Names:
         return list(found)
 
     def alike(self, key: str) -> str:
-        """Return the key of the entity whose name has the fewest slips against a canonical one, "" for none
-        (`is_misspelled`) and where several have as few.
+        """Return the key of the entity whose name differs from a canonical one in the fewest letters.
+
+        It is "" if no name is similar enough (`is_misspelled`), or if several differ as little.
 
         There is none for one word that is short or a common English one.
         """
@@ -255,7 +259,7 @@ class Links:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The notices of names, as many as are reported one by one, and the number of the others."""
+        """The notices about names: the first `TOLD`, and the number of the others."""
         left = len(self.told) - TOLD
         more = [notice(NoticeKind.MORE_UNKNOWN, count=left)] if left > 0 else []
         return (*self.told[:TOLD], *more)
@@ -269,7 +273,7 @@ class Links:
         return read
 
     def link_name(self, phrase: Phrase, embed: Callable[[str], Vectors]) -> None:
-        """Link a name to the best candidate; one that contains known names only by slips."""
+        """Link a name to the best candidate; if it contains known names, only to a misspelled one."""
         text, start, end = phrase
         parts = [one for one in self.found if start < one.end and one.start < end]
         known = self.names.get(canonical(text)) is not None
@@ -292,8 +296,7 @@ class Links:
             self._replace(phrase, best)
 
     def link_word(self, phrase: Phrase, vocabulary: Vocabulary) -> None:
-        """Link a word outside of names that no passage has and that is a name by a slip, or put it right
-        where it is another word by a slip."""
+        """Link a word that no passage has to the name that it misspells, or correct it to another word."""
         word, start, end = phrase
         typed = self.parse.text[start:end]
         key = self.names.alike(word)
@@ -308,7 +311,7 @@ class Links:
             self.right[start, end] = right
 
     def _tell_unknown(self, phrase: Phrase, parts: Sequence[FoundName]) -> None:
-        """Note that no document mentions a name, or only a part of it; unless one word may be none."""
+        """Record that no document mentions a name, or only a part of it; single words may not be names."""
         name = _bare(phrase.text)
         if self.vocabulary and self.vocabulary.heard(f'"{name}"'):
             return

@@ -120,7 +120,7 @@ def without_mark(key: str) -> str:
 
 def _list_namesakes(namesakes: Mapping[str, Sequence[str]], place: Mapping[str, int]
                     ) -> tuple[list[str], list[int]]:
-    """Return each name that several entities share as often as they are, and the place of each of them."""
+    """Return each name that several entities share, once for each of them, and their places."""
     marked: list[str] = []
     sharing: list[int] = []
     for name, keys in sorted(namesakes.items()):
@@ -141,8 +141,10 @@ def _group_namesakes(keys: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _open(typed: Sequence[str], known: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Return the first two words of each name, each with the end of a line, and its place, sorted; without
-    names that are too short to be looked for."""
+    """Return the first two words of each name, a line each, with its place; sorted.
+
+    Names that are too short to be searched are left out.
+    """
     openings = []
     for at, name in enumerate(typed):
         opening = known.get(name)

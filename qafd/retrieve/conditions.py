@@ -76,7 +76,7 @@ class LinkedQuery:
         return bool(conditions) and all(condition.negated for condition in conditions)
 
     def contradictions(self) -> tuple[int, ...]:
-        """Return the first rows of nodes that the answer is to be related to and not to be, by any name."""
+        """Return the rows of nodes that one condition requires and another excludes, by any name."""
         wanted: list[LinkedNode] = []
         refused: set[int] = set()
         for condition in self.query.conditions:
@@ -213,8 +213,10 @@ def _key_of(names: Names, name: str) -> str:
 
 
 def _unread(plan: QueryPlan, linked: LinkedQuery) -> tuple[str, ...]:
-    """Return the parts in no condition: names that a model read and no entity has, and words of the
-    question where rules read it."""
+    """Return the parts of the question in no condition.
+
+    If a model read it, these are names that no entity has; if rules did, words.
+    """
     if plan.conditions is not None:
         return plan.conditions.unread
     read: set[str] = set()

@@ -143,7 +143,8 @@ class _Net:
                                reason(ReasonKind.ONE_HOP, name=layer.names[near]))
 
     def add_relations(self, plan: QueryPlan, count: int, cutoff: float) -> Nodes:
-        """Return the relations nearest to the plan's keywords and their ends; their entries, in order."""
+        """Add the relations nearest to the plan's keywords, with their ends; return their entries, in
+        order."""
         layer = self._layer
         if layer.vectors is None:
             return np.zeros(0, np.int64)

@@ -166,7 +166,8 @@ class _Search:
         return answers
 
     def _candidates(self) -> dict[int, dict[int, int]]:
-        """Return the rows that meet most, and for each the row that meets each condition, by its number."""
+        """Return the rows that meet most conditions, each with the other end of each condition, by
+        number."""
         reached, rows, counted = self._count(0)
         best = foremost(self._evidence.graph, rows, counted, COMPARED)
         found = {row: self._met(reached, row) for row in rows[best].tolist()}
@@ -175,8 +176,11 @@ class _Search:
         return found
 
     def _count(self, source: int) -> tuple[dict[int, _Reached], Nodes, Floats]:
-        """Return the rows that meet each condition on a node, by number; those that meet any and
-        break no negated one; and how much they meet."""
+        """Return the rows that meet each condition on a node, by number, and all of them with their
+        scores.
+
+        Rows that break a negated condition are not among them.
+        """
         reached: dict[int, _Reached] = {}
         removed = [np.array(sorted(self._named), np.int64)]
         for number, condition in enumerate(self._query.conditions):
@@ -232,8 +236,10 @@ class _Search:
         return met
 
     def _keep_consistent(self, row: int, met: dict[int, int]) -> dict[int, int]:
-        """Return the conditions that a row meets together, under one choice of the other unknown
-        nodes; where no choice meets all, the last on which no other hangs is left out."""
+        """Return the conditions that a row meets under one choice of the other unknown nodes.
+
+        If no choice meets all, the last condition on which no other depends is left out.
+        """
         conditions = self._query.conditions
         wanted = [number for number, one in enumerate(conditions) if not one.negated]
         if len(met) < len(wanted):

@@ -331,9 +331,9 @@ def _read_score(score: Any, where: str) -> float | None:
 
 
 def match_passage(result: Result, corpus: Corpus) -> int | None:
-    """Return the place among `corpus.passages` of the passage that a result is, None if it is none.
+    """Return the place in `corpus.passages` of the passage that a result matches; None without one.
 
-    By id, else by the runs of words that they share.
+    They match by id, or else by the runs of words that they share.
     """
     graph, rows = corpus.graph, corpus.passages.rows
     row = graph.row.get(result.id, graph.row.get(node_id("passage", result.id)))

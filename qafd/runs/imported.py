@@ -33,7 +33,7 @@ _PLACED = re.compile(r"\s*([\w][\w .-]*?)\s*=\s*(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Imported:
-    """The runs that were imported; `unmatched` of their `results` are nothing in this workspace."""
+    """The imported runs; `unmatched` of their `results` match nothing in this workspace."""
 
     ids: tuple[str, ...]
     results: int
@@ -195,7 +195,7 @@ def open_place(place: str) -> Any:
 
 
 def refuse_place(place: str) -> Any:
-    """Raise ParameterError: a page reads no file of its server and asks no address for its visitors."""
+    """Raise ParameterError: a page does not read files or call addresses that its visitors name."""
     raise ParameterError(f"{place[:60]!r} cannot be asked from this page; import its results on the page "
                          "Runs, or use 'qafd eval retrieval' and 'qafd compare'")
 

@@ -107,7 +107,7 @@ class _Growth:
         self._leaves = [np.array([place]) for place in range(len(texts.rows))]
 
     def add_level(self, current: Vectors, embedder: Embeds, writer: Writer) -> Vectors:
-        """Sum up the nodes of the highest level, whose vectors are given; those of the new one."""
+        """Add a level that sums up the highest one, whose vectors are given; return the new vectors."""
         found = clusters(current)
         first, upper = len(self.levels) - len(current), len(self.levels)
         drafts, under = [], []

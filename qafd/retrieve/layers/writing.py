@@ -100,7 +100,7 @@ class Kept:
         self.texts: dict[str, str] = {}
 
     def write(self, drafts: Sequence[LayerText], /) -> tuple[str, ...]:
-        """Return the texts of some drafts, in order; of sentences where the model has not written one."""
+        """Return the texts of some drafts, in order; made of sentences if the model wrote none."""
         keys = []  # two passages of one text have the same
         unwritten = {}
         with open_workspace(self._workspace) as store:
