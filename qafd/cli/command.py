@@ -110,7 +110,7 @@ def command(name: str | None = None, *, as_json: bool = True, group: click.Group
 
 
 def work(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
-    """Let MODULE.FUNCTION of this package do what a command declares; it is imported when that runs."""
+    """Bind a command to MODULE.FUNCTION of this package, which is imported when the command runs."""
     module, function = place.split(".")
 
     def decorate(declared: Callable[[], None]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Other people's databases: what of a schema a question needs, a draft of the SQL, and its rows."""
+"""Other people's databases: the part of a schema that a question needs, a draft of the SQL, its rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace

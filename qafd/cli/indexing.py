@@ -101,7 +101,7 @@ def _sync(store: Workspace, folders: Sequence[str], names: Sequence[str], delete
 
 
 def _without_twins(path: Location, sources: Iterable[Source]) -> Iterator[Source]:
-    """Yield the sources but new names for bytes that the workspace has already, which are reported."""
+    """Yield the sources, and report those whose bytes the workspace has under another name."""
     for name, data in sources:
         with open_workspace(path) as store:
             twin = store.files.find_twin(name, data)

@@ -475,7 +475,7 @@ EdgeRow = tuple[int, int, int, str, float, int, bytes]
 
 
 def checksum(*content: object) -> str:
-    """96 bits of the SHA-256 of records, texts and numbers; `qafd doctor` finds by it what a disk changed."""
+    """Return 96 bits of the SHA-256 of some values, by which `qafd doctor` finds damaged rows."""
     return hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -515,7 +515,8 @@ def hash_numbers(names: Sequence[str]) -> Nodes:
 
 
 def pack_evidence(edge: Edge) -> bytes:
-    """The sentences of an edge; of a mention their numbers alone, since its target is their passage."""
+    """Return the sentences of an edge; for a mention only their numbers, since its target is their
+    passage."""
     if edge.kind == "mention":
         sentences = [at for _, at in edge.evidence]
         return struct.pack(f">{len(sentences)}I", *sentences)
@@ -530,7 +531,7 @@ def edge_row(edge: Edge) -> EdgeRow:
 
 
 def unpack_places(evidence: bytes) -> list[tuple[int, int]]:
-    """The places of an edge that is no mention: the number of the passage's node, and the sentence."""
+    """Return the places of an edge other than a mention: numbers of passages' nodes, and of sentences."""
     return list(_PLACE.iter_unpack(evidence))
 
 

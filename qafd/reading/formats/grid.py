@@ -238,7 +238,8 @@ def _guess_heads(places: Sequence[Sequence[_Place]]) -> int:
 
 
 def _join_heads(heads: Sequence[Sequence[_Place]]) -> list[str]:
-    """Return one name a column: join those above one another, number repeated ones, count empty ones."""
+    """Return one name for each column: join those above one another, number repeated ones, count empty
+    ones."""
     names: list[str] = []
     seen: Counter[str] = Counter()
     for column, cells in enumerate(zip(*heads, strict=True)):

@@ -205,8 +205,10 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
 
 
 def _fill_in(text: str, values: Iterable[tuple[str, str]]) -> str:
-    """Return a text with each value behind the line that is its label, else on a line at the end; labels
-    without a value go."""
+    """Return a text with each value after the line that is its label, or else at the end.
+
+    Labels without a value are removed.
+    """
     lines = text.split("\n")
     for label, value in values:
         place = next((i for i, line in enumerate(lines) if line.strip() == label), len(lines))
@@ -329,7 +331,7 @@ def _cells(text: BoxText, columns: list[float], rows: list[float], lines: list[B
 
 
 def _order_columns(text: BoxText, boxes: list[Box]) -> list[Box]:
-    """Return the pieces of a page with those of two columns of prose parted that were drawn row by row."""
+    """Return the pieces of a page, with two columns of prose that were drawn row by row separated."""
     ordered: list[Box] = []
     open_rows = _Rows()
     at = 0

@@ -66,7 +66,7 @@ def _read_shapes(slide: "Slide", shapes: Iterable[Any], draft: DocumentDraft) ->
 
 
 def _plain(text: str) -> str:
-    """Return a text whose line breaks are those of all others, and whose blank lines part no paragraphs."""
+    """Return a text with plain line breaks, and without blank lines, which would separate paragraphs."""
     return "\n".join(line for line in text.replace("\v", "\n").split("\n") if line.strip())
 
 

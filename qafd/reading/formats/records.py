@@ -73,7 +73,7 @@ def _from_lines(name: str, records: list[Any], limits: Limits) -> list[DocumentD
 
 
 def _read_lines(text: str) -> tuple[list[Any], list[int]]:
-    """Return the values of JSON lines, and the numbers of lines that are none, while those are few."""
+    """Return the values of JSON lines, and the numbers of lines that are not JSON, while these are few."""
     records, broken = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():

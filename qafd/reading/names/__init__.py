@@ -234,7 +234,7 @@ def _tells_to(span: "Span", sentence: "Span") -> bool:
 
 
 def _alike(named: Sequence[Mention], column_at: Mapping[int, str]) -> list[Mention]:
-    """Return the mentions, those of one name with the type that most of them have, which is a guess.
+    """Return the mentions; those of one name get their most frequent type, marked as a guess.
 
     A name that the tagger gave no type has that of the others in its column of a table.
     """

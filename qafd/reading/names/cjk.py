@@ -195,8 +195,11 @@ def _find_names(run: list[Word], text: str) -> Iterator[NameFound]:
 
 
 def _institution(run: list[Word], first: int, text: str) -> tuple[int, str]:
-    """Return the word of a run that ends an institution or place which begins at the first one, and its
-    kind, "" where none does."""
+    """Return the word that ends an institution or place beginning at the first one of a run, and its
+    kind.
+
+    The kind is "" if no word does.
+    """
     start = run[first].start
     for last in range(first, len(run)):
         word = run[last]

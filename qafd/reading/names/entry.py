@@ -1,4 +1,4 @@
-"""The names of a passage to its entry in the log: their relations, and the meaning of acronyms."""
+"""Entry of a passage in the log, from its names: their relations, and the meaning of acronyms."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +95,9 @@ PATH = 4  # words of a relation at most
 
 def find_verb(source: "Span", target: "Span") -> str:
     """Return the words from a verb whose subject is the source down to the target: "founded", "is song
-    by"; "" where the parser sees no such verb or it is not stated.
+    by".
+
+    It is "" if the parser sees no such verb, or it is not stated.
 
     A preposition next to an object, as in "named the machine after X", is about the object, not about
     the subject; so does one below a name, as in "met Y in X".

@@ -59,7 +59,8 @@ def names_of(text: str, bounds: Sequence[tuple[int, int]], language: str
 
 
 def _find_repeats(text: str) -> list[tuple[int, int]]:
-    """Find what a text says twice: the longest runs of words, or of letters where no spaces part words.
+    """Find the longest phrases that a text repeats: runs of words, or of letters in scripts without
+    spaces.
 
     Function words begin and end no run, and no run is a part of one. The assembly keeps the runs of
     several passages.

@@ -70,8 +70,10 @@ def _leave_names_whole(nlp: "Language") -> None:
 
 
 def _paragraphs(doc: "Doc") -> "Doc":
-    """Let every paragraph and some lines begin a sentence, and no sentence end within its first
-    two words; a table's row is one sentence, and so is a code as a heading with the first one below it.
+    """Let every paragraph and some lines begin a sentence, and no sentence end within its first two
+    words.
+
+    A table's row is one sentence. So is a code that is a heading, with the first sentence below it.
 
     The parser alone would join a heading with the text below it, and often end a sentence right
     after the start it is given: "Councillor" | "Tuvell reported".
@@ -100,9 +102,11 @@ def _paragraphs(doc: "Doc") -> "Doc":
 
 
 def _go_on(doc: "Doc", text: str) -> None:
-    """Let no sentence begin within `code`, within a line after a word that no mark ends, or with a
-    mark that no word follows, as a closing quotation does; nor with a small letter on the line of the
-    word before it unless a full stop or a colon ends that one: "The println!" | "macro", "Why?" |
+    """Remove beginnings of sentences that are none.
+
+    No sentence begins within `code`, within a line after a word without a mark, or at a mark that
+    no word follows, such as a closing quotation. None begins with a small letter on the line of the
+    word before it, unless a full stop or a colon ends that word: "The println!" | "macro", "Why?" |
     "he asked".
 
     Texts that have no capitals at all begin their sentences with small letters.

@@ -183,8 +183,11 @@ def without_bullet(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def line_starts(text: str) -> set[int]:
-    """Find the lines that are sentences of their own: items of lists, messages of a chat, fields, and
-    lines that begin with a capital; not the lines of a table's row."""
+    """Find the lines that are sentences: items, messages of a chat, fields, and lines with a capital
+    first.
+
+    The lines of a table's row are not.
+    """
     starts: set[int] = set()
     offset = 0
     for paragraph in text.split("\n\n"):
@@ -196,8 +199,10 @@ def line_starts(text: str) -> set[int]:
 
 
 def opens_sentence(text: str, start: int, end: int) -> bool:
-    """Return True if the paragraph `text[start:end]` is a code, perhaps with its name, as a heading above
-    prose, whose first sentence is unclear without it."""
+    """Return True if the paragraph `text[start:end]` is a code, perhaps with its name, above prose.
+
+    The first sentence of that prose is unclear without this heading.
+    """
     if not _CODE.fullmatch(text[start:end].strip()):
         return False
     below = text[end:].lstrip("\n").partition("\n\n")[0]
@@ -223,8 +228,10 @@ def is_quotable_row(text: str) -> bool:
 
 
 def is_quoted_whole(text: str) -> bool:
-    """Return True if a paragraph is quoted as one sentence: the row of a table, or a list of items that
-    no mark ends with the line that opens it."""
+    """Return True if a paragraph is quoted as one sentence.
+
+    It is the row of a table, or a list of items without final marks and the line that opens it.
+    """
     if is_quotable_row(text):
         return True
     first, *items = text.strip().split("\n")

@@ -93,14 +93,13 @@ class SqlAssembly(Part):
         return self._revise("hubs", rows, "key IN (SELECT value FROM json_each(?))", to_json(hubs))
 
     def put_mentions(self, sources: Iterable[str], edges: Iterable[Edge]) -> bool:
-        """Let these be all edges that lead from some entities to passages, without the factors of
-        their nodes."""
+        """Write all edges that lead from some entities to passages, without the factors of their nodes."""
         return self._revise("edges", _edge_rows(edges), f"kind = {MENTION} AND source IN {NUMBERS}",
                             to_json_numbers(sources))
 
     def put_pairs(self, pairs: Iterable[tuple[str, str]], edges: Iterable[Edge]) -> bool:
-        """Let these be all edges between the two nodes of each pair; those of mentions without the
-        factors of their nodes."""
+        """Write all edges between the two nodes of each pair; mentions without the factors of their
+        nodes."""
         both = [(hash_number(low), hash_number(high)) for low, high in pairs]
         return self._revise("edges", _edge_rows(edges),
                             "(source, target) IN (SELECT CAST(json_extract(value, '$[0]') AS BIGINT), "
@@ -122,14 +121,16 @@ class SqlAssembly(Part):
             return bool(gone or fresh)
 
     def read_moved(self) -> tuple[int, Nodes]:
-        """A revision of the graph, and the numbers of the nodes that have changed since: their rows, their
-        vectors, or edges; -1 and none where they are not known, as after a whole assembly."""
+        """Return a revision of the graph, and the numbers of the nodes that have changed since.
+
+        The change is in their rows, vectors or edges. If changes are unknown, as after a whole
+        assembly, it returns -1 and none.
+        """
         kept = json.loads(self._meta("moved") or "{}")
         return kept.get("since", -1), np.array(kept.get("numbers", ()), np.int64)
 
     def follow(self, revision: int, most: int) -> None:
-        """Note from now on the nodes that change, until they are more than `most`, if the graph is still
-        of this revision."""
+        """Record the nodes that change from now on, up to `most`, if the graph still has this revision."""
         with self._file.transaction() as connection:
             if int(meta(connection, "graph_revision", "0")) == revision:
                 set_meta(connection, "moved", json.dumps({"since": revision, "most": most, "numbers": []}))
@@ -183,8 +184,7 @@ def _passage_row(c: Chunk) -> tuple[Any, ...]:
 
 
 def _node_rows(connection: Connection, nodes: Sequence[PlacedNode]) -> Iterator[tuple[Any, ...]]:
-    """Rows with the numbers of vectors in the place of their keys, and of a text that a passage has
-    where it is in there."""
+    """Return rows with the numbers of vectors for their keys, and the place of a text that a passage has."""
     keys = {one.vectors for one in nodes} | {one.said for one in nodes if one.said}
     at = dict(connection.execute(f"SELECT key, id FROM embeddings WHERE key IN {NUMBERS}",
                                  (to_json_numbers(keys),)))

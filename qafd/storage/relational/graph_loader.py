@@ -163,7 +163,7 @@ def load_graph(connection: Connection) -> Graph:
 
 
 def load_part(connection: Connection, wanted: Nodes) -> GraphPart:
-    """Read some nodes, by number, shape (k,), as they are in the whole graph; without those that are gone."""
+    """Read some nodes, by number, shape (k,), as in the whole graph; deleted ones are left out."""
     inside = set(wanted.tolist())
     hubs = _read_hubs(connection, inside)
     edges = _read_edges(connection, hubs, wanted)

@@ -107,8 +107,7 @@ class SqlPassages(Part):
             return {node: _check_texts(Chunk(*row)) for node, *row in rows}
 
     def parts(self, documents: Iterable[str] | None = None) -> Iterator[Chunk]:
-        """The passages, without text, of the documents in the graph that have several, or of some of
-        these; in order."""
+        """Return the passages, without text, of all or some documents that have several; in order."""
         some = "" if documents is None else "WHERE document IN (SELECT value FROM json_each(?)) "
         with self._file.snapshot() as connection:
             for row in connection.execute(

@@ -215,8 +215,7 @@ class Workspace(ABC):
 
     @abstractmethod
     def count_anew(self) -> None:
-        """Let the database learn how much its tables hold, after much was written: it chooses by that
-        how it looks something up."""
+        """Update the statistics by which the database plans its queries, after much was written."""
 
     @abstractmethod
     def compact(self) -> None:

@@ -611,8 +611,10 @@ class SqliteWorkspace(Workspace):
         self.lease = SqliteLease(file)
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted in the file, its write-ahead log, its columns or the
-        log of workers, where an error may quote it.
+        """Remove every byte of deleted rows from the file, its write-ahead log, its columns and the
+        workers' log.
+
+        Errors in that log may quote them.
 
         Raises
         ------

@@ -161,7 +161,7 @@ def read_delimited(text: str, limits: Limits) -> Rows:
 
 
 def _column_of(column: str) -> str:
-    """Return the name of a column; of Neo4j's "personId:ID(Person)", ":START_ID", "_end" what it means."""
+    """Return the name of a column, or the meaning of Neo4j's "personId:ID(Person)", ":START_ID", "_end"."""
     name = column.strip().lower()
     special = _NEO4J.fullmatch(name)
     if special is None:
