@@ -215,9 +215,7 @@ function follow(run, problem) {
     // The control may be missing at first: without a number to start from, nothing glides.
     shown = CALM.matches || !(Math.abs(left) >= 0.002 * problem.up) ? goal : shown + share * left;
     tell({ question: problem.question, mass: shown, places: problem.places, panel: panel(problem, pieces, shown) });
-    for (const tick of document.querySelectorAll(".st-key-mass .ticks i")) {
-      tick.className = parseFloat(tick.style.left) <= 100 * shown / problem.up ? "full" : "coming";
-    }
+    document.querySelector(".st-key-mass .ticks")?.style.setProperty("--full", `${100 * shown / problem.up}%`);
     if (shown !== goal) frame = requestAnimationFrame(step);
   };
   run.watch = new MutationObserver((changes) => {

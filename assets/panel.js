@@ -30,7 +30,15 @@ export default function ({ data, parentElement, setStateValue }) {
   Promise.all([unpack(data), styled(parentElement)]).then(([value]) => turns.get(parentElement) === turn && parentElement.isConnected && show(value, parentElement, setStateValue));
 }
 
-const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+const unpack = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text()
+  .then((text) => JSON.parse(text, (_, value) => (value?.columns ? records(value.columns) : value)));
+
+// Long lists come as columns; null is a field that a record has not.
+const records = (columns) => {
+  const fields = Object.entries(columns);
+  return fields[0][1].map((_, at) => Object.fromEntries(
+    fields.map(([name, values]) => [name, values[at]]).filter(([, value]) => value !== null)));
+};
 
 // The style comes by its own address; an unstyled page must not be measured.
 const styled = (element) => {
@@ -914,7 +922,7 @@ function tip(p, id, at, event, e) {
       for (const c of p.cards) {
         const there = c.nodes.get(id), line = html("div", "row", all);
         html("span", "", line, c.panel.title);
-        html("b", "", line, there.state === "ghost" ? "–" : there.value);
+        html("b", "", line, there.state === "ghost" ? "–" : there.facts[0][1]);
       }
     }
     if (n.state !== "ghost" && n.reason) html("div", "reason", p.tip, n.reason);

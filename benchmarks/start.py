@@ -1,14 +1,18 @@
-"""From `qafd demo` to the colored sample in a real browser, and from a slider key to the picture.
+"""From `qafd demo` to the colored sample in a real browser, from a slider to the picture, and commands.
 
-    python benchmarks/start.py
+    python benchmarks/start.py [FOLDER]
 
-Needs Chromium and playwright (`make test` installs both). Goals: first picture within 5 s of
-starting the server, slider to picture within 300 ms (median), no request to another host.
+Needs Chromium and playwright (`make test` installs both); the frames of a drag go into FOLDER. Goals:
+first picture within 5 s of starting the server, slider to picture within 300 ms (median), after a drag
+at most 15 kB within 250 ms, no request to another host. Of commands, each in a process of its own on the
+sample, the CPU seconds: help .15, status .4, a question 1.2.
 """
 
 import base64
 import itertools
 import os
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -24,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from conftest import chromium, free_port  # noqa: E402
 
 STARTS, MOVES, CLICKS = 3, 20, 10
+DRAGS = (0.45, 0.2, 0.6, 0.35, 0.8)  # shares of the slider
+COMMANDS = ["query --help", "status", "query", "answer"]
 SLOW = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 100_000}
 DRAG_MS = 300
 # While `watched` is set: the time of each frame, and whether the picture differs from the frame before.
@@ -137,6 +143,49 @@ def drag(page, folder):
     return max(gaps), statistics.median(gaps), watched["changes"], len(gaps)
 
 
+def releases(page):
+    """Kilobytes and messages that a released drag brings, and milliseconds to the last of them: medians."""
+    session = page.context.new_cdp_session(page)
+    came = []
+    session.send("Network.enable")
+    session.on("Network.webSocketFrameReceived", lambda event: came.append(
+        (time.perf_counter(), len(event["response"]["payloadData"]) * 3 / 4)))
+    found = []
+    for share in DRAGS:
+        grip = mass_of(page).bounding_box()
+        page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+        page.mouse.down()
+        track = page.locator("[data-testid=stMain] [data-testid=stSlider]").first.bounding_box()
+        page.mouse.move(track["x"] + track["width"] * share, grip["y"] + grip["height"] / 2, steps=10)
+        page.wait_for_timeout(500)
+        came.clear()
+        page.mouse.up()
+        began = time.perf_counter()
+        page.wait_for_timeout(1500)
+        found.append((sum(size for _, size in came) / 1e3, len(came),
+                      1000 * (max(at for at, _ in came) - began)))
+    return map(statistics.median, zip(*found, strict=True))
+
+
+def commands():
+    """CPU seconds of commands: the medians of some runs, after one that loads files."""
+    row = {}
+    with tempfile.TemporaryDirectory() as home:
+        workspace = shutil.copy(Path(__file__).parents[1] / "assets" / "samples" / "apple-amazon.db", home)
+        for command in COMMANDS:
+            asked = ["Who founded Apple?"] if command in ("query", "answer") else []
+            used = []
+            for _ in range(2 * STARTS + 1):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run([sys.executable, "-m", "qafd", *command.split(), *asked], check=True,
+                               env={**os.environ, "QAFD_HOME": home, "QAFD_DB": str(workspace)},
+                               stdout=subprocess.DEVNULL)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            row[f"qafd {command}, CPU s"] = round(statistics.median(used[1:]), 2)
+    return row
+
+
 def slow_line(browser):
     """Seconds to the skeleton and to the first picture on a slow line, and the megabytes received."""
     port = free_port()
@@ -192,6 +241,8 @@ def main():
                     times = moves(page)
                     cards = clicks(page)
                     longest, frame, changes, frames = drag(page, folder if number == 0 else None)
+                    page.wait_for_timeout(1000)
+                    kilobytes, messages, rest = releases(page)
                 finally:
                     server.terminate()
                     server.wait()
@@ -201,7 +252,9 @@ def main():
                          "slider_ms_worst": round(max(times)),
                          "card_ms_median": round(statistics.median(cards)),
                          "drag_frame_ms_median": round(frame, 1), "drag_frame_ms_worst": round(longest, 1),
-                         "drag_frames": frames, "drag_frames_changed": changes})
+                         "drag_frames": frames, "drag_frames_changed": changes,
+                         "release_kb": round(kilobytes, 1), "release_messages": messages,
+                         "release_ms": round(rest)})
             print(rows[-1])
         for _ in range(STARTS):
             skeleton, painted, megabytes = slow_line(browser)
@@ -209,8 +262,8 @@ def main():
                          "slow_megabytes": round(megabytes, 2)})
             print(rows[-1])
         browser.close()
-    rows.append({"foreign_requests": len(foreign)})
-    print(rows[-1], foreign[:3])
+    rows += [commands(), {"foreign_requests": len(foreign)}]
+    print(rows[-2], rows[-1], foreign[:3])
     write("start", rows, 0)
 
 

@@ -1,5 +1,7 @@
 """HTML that the pages write of texts: marks, names, tables and bars."""
 
+from urllib.parse import unquote
+
 import pytest
 
 from qafd.app import markup
@@ -40,11 +42,11 @@ def test_numbers_of_a_table_are_set_apart_and_texts_escaped():
         "<tr><td>x</td><td>7 of 9</td></tr><tr><td>y</td><td class='number'>-2e-5%</td></tr></table>")
 
 
-def test_ticks_of_full_nodes_are_apart_from_those_to_come():
-    html = markup.ticks([(0.1, True), (0.255, True), (0.9, False)], "<hint>", "2 full")
-    assert html == ("<div role='img' class='ticks' title='&lt;hint&gt;' aria-label='2 full'>"
-                    "<b><i style='left:10.0%'></i><i style='left:25.5%'></i></b>"
-                    "<i style='left:90.0%'></i></div>")
+def test_ticks_are_one_picture_and_full_up_to_a_share():
+    html = markup.ticks([0.1, 0.255, 0.9], 0.3, "<hint>", "2 full")
+    assert html.startswith("<div role='img' class='ticks' title='&lt;hint&gt;' aria-label='2 full' "
+                           "style='--full:30.0%;")
+    assert "d='M100,0v1M255,0v1M900,0v1'" in unquote(html)
 
 
 def test_the_asked_cell_of_a_row_is_marked():

@@ -10,10 +10,19 @@ QUESTION = "Introduce Steve Jobs's products in Apple."
 
 
 def sent(app):
-    """The data of each component that has some, by its name."""
+    """The data of each component that has some, by its name, as the browser reads it."""
     protos = [element.proto for element in app.get("bidi_component")]
-    return {proto.component_name.removeprefix("qafd."): json.loads(zlib.decompress(proto.bytes))
-            for proto in protos if proto.bytes}
+    return {proto.component_name.removeprefix("qafd."): json.loads(
+        zlib.decompress(proto.bytes), object_hook=read_columns) for proto in protos if proto.bytes}
+
+
+def read_columns(value):
+    """The records of columns; null is a field that a record has not."""
+    if "columns" not in value:
+        return value
+    names, columns = value["columns"], value["columns"].values()
+    return [{name: field for name, field in zip(names, record, strict=True) if field is not None}
+            for record in zip(*columns, strict=True)]
 
 
 def drawn(**controls):

@@ -4,7 +4,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import streamlit as st
 
@@ -166,17 +166,14 @@ def side_by_side(cells_html: Sequence[str], columns: int = 2) -> str:
     return f"<div class='beside' style='--columns:{columns}'>{cells}</div>"
 
 
-def ticks(places: Iterable[tuple[float, bool]], hint: str, label: str) -> str:
-    """Draw ticks below a control at shares of its length; those of full nodes are long."""
-    full = coming = ""
-    for place, is_full in places:
-        tick = f"<i style='left:{place:.1%}'></i>"
-        if is_full:
-            full += tick
-        else:
-            coming += tick
-    return (f"<div role='img' class='ticks' title='{safe(hint)}' aria-label='{safe(label)}'>"
-            f"<b>{full}</b>{coming}</div>")
+def ticks(places: Iterable[float], full: float, hint: str, label: str) -> str:
+    """Draw ticks below a control at shares of its length; those up to the share `full` are long."""
+    lines = "".join(f"M{1000 * place:.0f},0v1" for place in places)
+    image = (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 1000 1' preserveAspectRatio='none'>"
+             f"<path d='{lines}' stroke='black' vector-effect='non-scaling-stroke'/></svg>")
+    return (f"<div role='img' class='ticks' title='{safe(hint)}' aria-label='{safe(label)}' "
+            f"style='--full:{full:.1%};--ticks:url(\"data:image/svg+xml,{quote(image, safe=' ,/:=')}\")'>"
+            "<b></b><i></i></div>")
 
 
 def in_document(document: str, chunk: str, spans: Iterable[tuple[int, int]] = (),

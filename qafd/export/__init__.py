@@ -290,7 +290,7 @@ def _node_rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
         at = data["nodes"][node["n"]]
         named = f"{at['name']} (seed)" if node["seed"] else at["name"]
         state = _STATES.get(node["state"], node["state"])
-        rows.append((named, at["kind"], state, node["value"], node["reason"]))
+        rows.append((named, at["kind"], state, node["facts"][0][1], node["reason"]))
     return rows
 
 

@@ -185,8 +185,7 @@ class _Picture:
         for node, color in zip(shown.nodes, colors, strict=True):
             if signed is not None:
                 color = (1 + signed.get(node.id, 0.0)) / 2
-            value = say_percent(share_of(node.importance, largest))
-            facts = [["importance", value], *_facts(node)]
+            facts = [["importance", say_percent(share_of(node.importance, largest))], *_facts(node)]
             if signed and node.id in signed:
                 facts.append(["difference", f"{signed[node.id]:+.2f}"])
             rare: dict[str, Any] = {"possible": 1} if node.id in self.look.possible else {}
@@ -198,7 +197,7 @@ class _Picture:
                 "n": self.index[node.id], "state": node.state, "seed": node.seed,
                 "only": node.id in self.only,
                 "t": round(float(color), 3) if node.state == SATURATED else 0,
-                "value": value, "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH),
+                "facts": facts, "reason": clean(word_reason(node.reason), REASON_LENGTH),
                 **rare})
         return nodes
 

@@ -83,12 +83,11 @@ def next_in(view: View) -> str:
     end = session().highest_mass
     retrieved = {n.id for n in view.retrieval.retrieved}
     following = _following(view, path, retrieved)
-    places = [(share_of(alpha, end), alpha <= view.method.mass) for alpha in path.alphas.tolist()
-              if alpha <= end]
+    places = [share_of(alpha, end) for alpha in path.alphas.tolist() if alpha <= end]
     label = f"Full so far: {len(retrieved)}; {following}"
     hint = "Each tick is the mass at which a node becomes full; short ticks are still ahead"
     with place:
-        st.html(ticks(places, hint, label))
+        st.html(ticks(places, share_of(view.method.mass, end), hint, label))
     return following
 
 
