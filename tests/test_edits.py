@@ -96,11 +96,16 @@ def test_two_names_become_one_entity_with_the_sentences_of_both(graph):
     assert marked == ["IBM", "IBM", *["International Business Machines"] * 2]
 
 
-def test_a_name_that_no_database_can_hold_is_replaced_or_refused(graph):
-    call(graph, "Deep Blue", "Deeper\ud800")
-    assert "Deeper?" in entities(graph)
-    with graph.store() as store, pytest.raises(ParameterError, match="no entity"):
-        connect(store, "IBM", "\ud800lone")
+@pytest.mark.parametrize("character", ["\ud800", "\0"])
+def test_a_character_that_no_database_can_hold_is_replaced_or_refused(graph, character):
+    call(graph, "Deep Blue", f"Deep{character}er")
+    assert "Deep?er" in entities(graph)
+    assert [check for check in check_workspace(graph.url, deep=True) if not check.ok] == []
+    with graph.store() as store:
+        with pytest.raises(ParameterError, match="no entity"):
+            connect(store, "IBM", f"{character}lone")
+        with pytest.raises(ParameterError, match="cannot be a name"):
+            curate.call(store, "IBM", character)
 
 
 def test_a_hidden_entity_leaves_with_all_its_edges(graph):

@@ -152,16 +152,21 @@ def call(store: Workspace, known: str, name: str) -> int:
     Returns the number of the edit. Raises ParameterError when there is no entity `known`, or
     `name` has no letter or digit or is hidden.
     """
-    one = entity(store, known)
-    name = " ".join(name.split())
+    one, name = entity(store, known), check_name(store, name)
+    if name == one.name:
+        raise ParameterError(f"{name!r} is its name already; give another one")
+    return store.edits.add("same", one.key, name)
+
+
+def check_name(store: Workspace, name: str) -> str:
+    """Return a new name as it is stored; raise ParameterError if no entity can be called that."""
+    name = " ".join(storable(name).split())
     if not canonical(name):
         raise ParameterError(f"{name!r} cannot be a name; give one with a letter or digit")
     if canonical(name) in hidden_keys(store.edits.all()):
         raise ParameterError(f"{name!r} is hidden, so the entity would be too; undo that edit "
                              "first, or choose another name")
-    if name == one.name:
-        raise ParameterError(f"{name!r} is its name already; give another one")
-    return store.edits.add("same", one.key, name)
+    return name
 
 
 def type_words(kind: str) -> str:

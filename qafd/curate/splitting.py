@@ -8,8 +8,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from qafd.curate.entities import Entity, entities, entity
-from qafd.edits import hidden_keys
+from qafd.curate.entities import Entity, check_name, entities, entity
 from qafd.errors import ParameterError
 from qafd.graph import Graph
 from qafd.reading.text import canonical
@@ -80,13 +79,11 @@ def split(store: Workspace, known: str, name: str, passages: Iterable[str]) -> i
         There is no such entity, `name` is its own name or hidden, or `passages` are none or all of
         its passages.
     """
-    one = entity(store, known)
-    name, chosen = " ".join(name.split()), sorted(set(passages))
-    if not canonical(name) or canonical(name) == one.key:
+    one, name = entity(store, known), check_name(store, name)
+    chosen = sorted(set(passages))
+    if canonical(name) == one.key:
         raise ParameterError(f"{name!r} counts as the same name as {one.name!r}; give the new entity "
                              "another name, such as one of two words")
-    if canonical(name) in hidden_keys(store.edits.all()):
-        raise ParameterError(f"{name!r} is hidden; undo that edit first, or choose another name")
     own = passages_of(store, one)
     strange = [passage for passage in chosen if passage not in own]
     if strange:

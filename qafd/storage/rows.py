@@ -374,7 +374,7 @@ def clean_name(name: str) -> str:
     ParameterError
         Nothing is left of it, or nothing but dots and slashes.
     """
-    clean = "".join(c for c in storable(name) if c.isprintable()).strip()[:255]
+    clean = "".join(c for c in storable(name.replace("\0", "")) if c.isprintable()).strip()[:255]
     # documents are called by the label, which for names of dots would be one and the same
     if not clean or label(clean) == "document" not in clean:
         raise ParameterError(f"{name!r} cannot be the name of a file; rename the file.")

@@ -70,9 +70,10 @@ def _has_loose_lines(text: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """Return the text with characters replaced that UTF-8, and so SQLite, cannot hold."""
-    # File names can hold bytes that are no UTF-8, and pasted text lone surrogates.
-    return text.encode("utf-8", "replace").decode()
+    """Return the text with "?" for each character that a database cannot hold: lone surrogates and NUL."""
+    # File names can hold bytes that are no UTF-8, and pasted text lone surrogates. SQLite stores NUL, but
+    # `json_each`, by which rows are found, ends a text there.
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 def one_line(text: str, longest: int = 300) -> str:

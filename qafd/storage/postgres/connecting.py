@@ -14,6 +14,7 @@ from psycopg import errors
 from psycopg.types.string import StrDumper
 
 from qafd.errors import BusyError, DiskFullError, StoreError
+from qafd.reading.text.plaintext import storable
 
 BUSY_SECONDS = 30.0
 MOST = 24  # connections of a process to one database; a server takes 100 where nothing is set
@@ -24,16 +25,15 @@ _SETTINGS = ("SET synchronous_commit = off; "  # as SQLite's write-ahead log wit
              "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; "
              "SET tcp_keepalives_count = 3; SET client_encoding = 'UTF8'")
 _MISSING = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedColumn)
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 Psycopg = psycopg.Connection[tuple[Any, ...]]
 
 
 class TextDumper(StrDumper):
-    """Dumper of texts with the type text; characters that PostgreSQL cannot store become U+FFFD."""
+    """Dumper of texts with the type text; characters that PostgreSQL cannot store become "?"."""
 
     def dump(self, obj: str) -> Any:
         """The bytes of a text."""
-        return super().dump(_UNSTORABLE.sub("\ufffd", obj))
+        return super().dump(storable(obj))
 
 
 class PostgresConnection:
