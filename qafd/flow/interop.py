@@ -120,8 +120,7 @@ def diffuse(G: "networkx.Graph", seeds: Mapping[Hashable, float] | Iterable[Hash
     Raises
     ------
     ParameterError
-        A seed is not a node, a value is not a number or out of range, or `G` is not a networkx
-        graph.
+        A seed is not a node, a value is not a number or out of range, or `G` is no networkx graph.
 
     Examples
     --------

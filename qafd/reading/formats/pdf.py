@@ -89,16 +89,20 @@ def read_pdf(data: bytes, limits: Limits, notices: list[str]) -> DocumentDraft:
     draft.skip("attached file", pdf.count_attachments())
     draft.skip("empty form field", sum(page.empty for page in pages))
     if not draft.text:
-        if broken or not count:
-            raise ParseError(f"The PDF is damaged: of {count} pages none can be read; open it "
-                             "in a PDF program, save it again and retry.")
-        raise ParseError(f"The PDF has no text (pages: {count}), so it is probably scanned; "
-                         "run text recognition (OCR) on it, for example with ocrmypdf, and "
-                         "add the result.")
+        raise _without_text(count, broken)
     empty = sum(not page.text for page in pages)
     if empty:
         notices.append(f"Left out: {empty} of {count} pages without text that can be read.")
     return draft
+
+
+def _without_text(count: int, broken: int) -> ParseError:
+    if broken or not count:
+        return ParseError(f"The PDF is damaged: of {count} pages none can be read; open it "
+                          "in a PDF program, save it again and retry.")
+    return ParseError(f"The PDF has no text (pages: {count}), so it is probably scanned; "
+                      "run text recognition (OCR) on it, for example with ocrmypdf, and "
+                      "add the result.")
 
 
 def _open(data: bytes) -> "PdfDocument":

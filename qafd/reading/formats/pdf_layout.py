@@ -187,14 +187,7 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     """Return the `plain` text of a page with its tables, columns and form values where they belong."""
     letters = text if isinstance(text, RightToLeft) else PageLetters(text)
     boxes = _join_pieces(text.get_rect(i) for i in range(min(text.count_rects(), _PIECES)))
-    tables = []
-    for columns, rows, segments in _find_rules(page):
-        if isinstance(text, RightToLeft):
-            columns = [text.mirror((at, 0.0, at, 0.0))[0] for at in reversed(columns)]
-            segments = [text.mirror(segment) for segment in segments]
-        table = list(_cells(letters, columns, rows, segments))
-        if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
-            tables.append(((columns[0], rows[-1], columns[-1], rows[0]), RuledTable(columns, table)))
+    tables = list(_read_tables(page, text, letters))
     order = _order_columns(letters, boxes)
     if tables or order != boxes:
         plain = "\n".join(_write(letters, order, [box for box, _ in tables]))
@@ -202,6 +195,17 @@ def read_layout(pdf: "PdfDocument", page: "PdfPage", text: "PageText", plain: st
     filled = any(value for _, value in fields)
     empty = sum(not value for _, value in fields) if filled else 0
     return Layout(_fill_in(plain, fields if filled else ()), [table for _, table in tables], empty)
+
+
+def _read_tables(page: "PdfPage", text: "PageText", letters: BoxText) -> Iterator[tuple[Box, RuledTable]]:
+    """Yield the ruled tables of a page that are not nearly empty, each with its place."""
+    for columns, rows, segments in _find_rules(page):
+        if isinstance(text, RightToLeft):
+            columns = [text.mirror((at, 0.0, at, 0.0))[0] for at in reversed(columns)]
+            segments = [text.mirror(segment) for segment in segments]
+        table = list(_cells(letters, columns, rows, segments))
+        if sum(bool(cell.text) for row in table for cell in row) > max(len(columns), len(rows)):
+            yield (columns[0], rows[-1], columns[-1], rows[0]), RuledTable(columns, table)
 
 
 def _fill_in(text: str, values: Iterable[tuple[str, str]]) -> str:
