@@ -8,6 +8,7 @@ import json
 import math
 import os
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -624,6 +625,8 @@ def test_a_survey_has_every_row_once(store):
     graph = store.graph.read()
     nodes, edges = list(store.listing.nodes()), list(store.listing.edges())
     assert store.listing.size() == (len(nodes), len(edges)) == (len(graph), len(edges))
+    assert store.listing.count_nodes() == Counter(graph.kinds.tolist())
+    assert store.listing.count_pairs() == graph.edge_count
     assert [row.node.id for row in nodes] == sorted(graph.ids)
     assert {(row.document, row.title) for row in nodes if row.node.kind == "passage"} == {
         ("ada.txt", "ada"), ("cyd.txt", "cyd")}

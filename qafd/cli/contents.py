@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 def status(store: "Workspace", failed: bool = False, interrupted: bool = False) -> Outcome:
     """Count what a workspace holds."""
-    graph = store.graph.read()
+    kinds = store.listing.count_nodes()
     files = [file for file in store.files.all() if file.deleted_at is None]
     counts = {
         "files": len(files), "failed": sum(file.status == "failed" for file in files),
         "documents": sum(file.documents for file in files),
-        "passages": graph.count("passage"),
-        "entities": graph.count("entity"), "edges": graph.edge_count,
-        "revision": graph.revision, "digest": store.graph.digest()}
+        "passages": kinds.get("passage", 0),
+        "entities": kinds.get("entity", 0), "edges": store.listing.count_pairs(),
+        "revision": store.graph.revision, "digest": store.graph.digest()}
     return Outcome(counts, [f"{name:10} {value}" for name, value in counts.items()],
                    failed=failed, interrupted=interrupted)
 

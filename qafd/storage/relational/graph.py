@@ -2,12 +2,10 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qafd.graph import Graph
 from qafd.records import BY_MODEL, Description, Edge, Node, Nodes, Vectors, node_id
 from qafd.storage.relational.base import NUMBERS, Part, meta, to_json, to_json_numbers
-from qafd.storage.relational.graph_loader import GraphPart, load_graph, load_part
 from qafd.storage.relational.log import description_of
 from qafd.storage.rows import (
     BY_HAND,
@@ -24,6 +22,10 @@ from qafd.storage.rows import (
     unpack_sentences,
     unpack_vectors,
 )
+
+if TYPE_CHECKING:
+    from qafd.graph import Graph
+    from qafd.storage.relational.graph_loader import GraphPart
 
 
 class SqlGraph(Part):
@@ -49,13 +51,17 @@ class SqlGraph(Part):
         with self._file.snapshot():
             return self._number("assembled") < self._number("log_revision")
 
-    def read(self) -> Graph:
+    def read(self) -> "Graph":
         """The knowledge graph, stamped with its revision; rows are sorted by id."""
+        from qafd.storage.relational.graph_loader import load_graph  # loads much that few need
+
         with self._file.reading() as connection:
             return load_graph(connection)
 
-    def read_part(self, nodes: Nodes) -> GraphPart:
+    def read_part(self, nodes: Nodes) -> "GraphPart":
         """Some nodes by number, shape (k,), and their edges, see `load_part`."""
+        from qafd.storage.relational.graph_loader import load_part
+
         with self._file.reading() as connection:
             return load_part(connection, nodes)
 
@@ -171,6 +177,17 @@ class SqlListing(Part):
     def size(self) -> tuple[int, int]:
         """Return the numbers of nodes and edges of the graph."""
         return tuple(self._row("SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)"))
+
+    def count_nodes(self) -> dict[str, int]:
+        """Count the nodes of each kind."""
+        return dict(self._rows("SELECT kind, count(*) FROM nodes GROUP BY kind"))
+
+    def count_pairs(self) -> int:
+        """Count the pairs of nodes with an edge of any kind between them, as `Graph.edge_count` does."""
+        low, high = (f"CASE WHEN source {sign} target THEN source ELSE target END" for sign in "<>")
+        count: int = self._row(
+            f"SELECT count(*) FROM (SELECT DISTINCT {low} AS low, {high} AS high FROM edges) AS pairs")[0]
+        return count
 
     def has_nodes(self, count: int) -> bool:
         """Return True if the graph has at least `count` nodes, one or more."""
