@@ -289,7 +289,7 @@ def main():
                 rows.append(measure(module, sorted(changes), lines[module], seconds))
                 if target:
                     target.write_text(json.dumps(rows, indent=1))
-    noticed, total = (sum(row[key] for row in rows) for key in ("noticed", "of"))
+    noticed, total = sum(row["noticed"] for row in rows), sum(row["of"] for row in rows)
     print(f"noticed {noticed} of {total}: {noticed / max(total, 1):.0%}")
 
 

@@ -251,7 +251,8 @@ def followed(path, corpus):
         with open_workspace(path) as store:
             extend(store, put(store, corpus, 1), engine())
         found.append(alone(path, "--follow"))
-    return {what: median(one[what] for one in found) for what in found[0]}
+    middle = map(median, zip(*(row.values() for row in found), strict=True))
+    return dict(zip(found[0], middle, strict=True))
 
 
 def make(path, corpus, passages):

@@ -144,7 +144,7 @@ def drag(page, folder):
 
 
 def releases(page):
-    """Kilobytes and messages that a released drag brings, and milliseconds to the last of them: medians."""
+    """Median kilobytes and messages that the server sends after a drag, and milliseconds to the last."""
     session = page.context.new_cdp_session(page)
     came = []
     session.send("Network.enable")

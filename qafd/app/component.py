@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -59,8 +60,10 @@ def _in_columns(value: Any) -> Any:
         return value
     if len(value) < LONG:
         return [_in_columns(inner) for inner in value]
-    names = dict.fromkeys(name for record in value for name in record)
-    return {"columns": {name: [record.get(name) for record in value] for name in names}}
+    columns: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(chain.from_iterable(value)):
+        columns[name] = [record.get(name) for record in value]
+    return {"columns": columns}
 
 
 def read_selection(key: str) -> str | None:

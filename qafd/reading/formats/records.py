@@ -207,7 +207,7 @@ def _title(record: dict[Any, Any], text: str) -> str:
 
 def _are_remarks(value: Any) -> bool:
     """Return True for a list of records with texts, as the comments of an issue."""
-    return _is_records(value) and all(any(row.get(field) for field in _REMARKS) for row in value)
+    return _is_records(value) and all(any(map(row.get, _REMARKS)) for row in value)
 
 
 def _read_remarks(rows: Sequence[dict[str, Any]]) -> Iterator[ChatMessage]:
